@@ -183,8 +183,16 @@ def table(loss, n=40, d=12, seed=0, density=0.6):
     X = rng.normal(size=(n, d)).astype(np.float32).astype(np.float64)
     X[rng.random((n, d)) > density] = 0.0
     signal = X @ rng.normal(size=d) + 0.3 * rng.normal(size=n)
-    y = np.where(signal > 0.0, 1.0, -1.0) if loss.targets == "labels" else signal
-    return X, y
+    return X, fitting(loss, signal)
+
+
+def fitting(loss, signal):
+    """Return targets of the kind that a loss of one output takes, by a signal."""
+    if loss.targets == "labels":
+        return np.where(signal > 0.0, 1.0, -1.0)
+    if loss.targets == "nonnegative":
+        return np.maximum(np.round(2.0 * signal), 0.0)
+    return np.exp(0.5 * signal) if loss.targets == "positive" else signal
 
 
 def vector_table(loss, outputs=3, **shape):

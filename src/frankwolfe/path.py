@@ -377,12 +377,19 @@ def radius_path(
 
 
 def make_problem(
-    X: Any, y: Any, loss: Any, constraint: Any, sample_weight: Any, intercept: bool, side: LinearBounds | None = None
+    X: Any,
+    y: Any,
+    loss: Any,
+    constraint: Any,
+    sample_weight: Any,
+    intercept: bool,
+    side: LinearBounds | None = None,
+    offset: Any = None,
 ) -> Problem:
     """Return the problem over a set that is given by name or as an object."""
     named = isinstance(constraint, str)
     first = as_constraint("l1", None, 0, 0) if named else constraint  # until d and the number of outputs are known
-    problem = Problem(X, y, loss, first, sample_weight, intercept=intercept, side=side)
+    problem = Problem(X, y, loss, first, sample_weight, intercept, side, offset)
     return problem.over(as_constraint(constraint, None, problem.d, problem.outputs)) if named else problem
 
 

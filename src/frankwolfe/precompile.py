@@ -133,6 +133,7 @@ def _data(loss: Any, is_sparse: bool) -> tuple[Any, np.ndarray]:
     X = rng.normal(size=(ROWS, COLUMNS))
     score = X @ rng.normal(size=(COLUMNS, 3)) + rng.normal(size=(ROWS, 3))
     targets = {"labels": np.sign(score[:, 0]), "classes": score.argmax(axis=1), "rows": score}
+    targets |= dict.fromkeys(("nonnegative", "positive"), np.exp(score[:, 0]))
     return sparse.csr_array(X) if is_sparse else X, targets.get(loss.targets, score[:, 0])
 
 

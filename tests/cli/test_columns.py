@@ -530,3 +530,27 @@ def test_letters_that_standard_output_lacks_are_spelt_out_but_not_in_data(desk):
     outcome = ascii_only.invoke(main, ["predict", "model.npz", "a.csv"])
     assert outcome.exit_code == 4
     assert outcome.stderr == "Error: standard output, in ascii, has no letter '\\xe9': write to a file with --out\n"
+
+
+# --- offsets and exposure -----------------------------------------------------------------------------------------
+
+
+def test_offset_and_exposure_are_columns(desk):
+    rng = np.random.default_rng(0)
+    years, base = rng.uniform(0.2, 2.0, 80), 0.3 * rng.normal(size=80)
+    y = rng.poisson(years * np.exp(0.5 * X[:, 0] + base)).astype(float)
+    write(desk / "claims.csv", frame(X, years=years, base=base, y=y))
+    columns = ["--exposure", "years", "--offset", "base"]
+    shown = call(
+        "fit", "claims.csv", "-t", "y", "--loss", "poisson", "--radius", 1, *columns, "-o", "m.npz", "--folds", 2
+    )
+    assert "poisson loss" in shown
+    expected = fw.FrankWolfeRegressor("poisson", radius=1.0).fit(X, y, offset=base, exposure=years)
+    model = fw.load_model(desk / "m.npz")
+    np.testing.assert_allclose(model.weights, expected.coef_, atol=1e-3)
+    rows = predicted("m.npz", "claims.csv", *columns)
+    np.testing.assert_allclose([float(row["prediction"]) for row in rows], model.predict(X, base, years), rtol=1e-12)
+    with pytest.raises(ValueError, match="offset has 3 entries, but there are 80 rows in X"):
+        model.predict(X, offset=base[:3])
+    assert "exposure goes with the losses 'poisson'" in complaint("fit", "claims.csv", "-t", "y", "--exposure", "years")
+    assert "no column 'year'; did you mean 'years'" in complaint("fit", "claims.csv", "-t", "y", "--exposure", "year")

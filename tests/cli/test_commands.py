@@ -98,6 +98,8 @@ def test_every_loss_from_file_to_predictions(loss, folder, tmp_path, interpreted
     source = {"multinomial": "three", "multitask-squared": "real"}.get(loss)
     source = source or ("two" if LOSSES[loss]().targets == "labels" else "real")
     data, target = folder / f"{source}.csv", ["-t", "y"]
+    if LOSSES[loss]().log_link:
+        data = write(tmp_path / "amounts.csv", frame(X, y=np.exp(SIGNAL)))
     if loss == "multitask-squared":
         data = write(tmp_path / "tasks.csv", frame(X, y=SIGNAL, z=-SIGNAL))
         target += ["-t", "z"]

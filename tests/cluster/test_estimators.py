@@ -233,3 +233,20 @@ model.predict_proba(X), model.score(X, X[:, 0] > 0.1)
 assert not {"dask", "distributed"} & set(sys.modules)
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_counts_with_exposure_and_offsets_are_fitted_there_as_here(client):
+    exposure, offset = RNG.uniform(0.2, 2.0, 240), 0.3 * RNG.normal(size=240)
+    y = RNG.poisson(exposure * np.exp(0.3 * SIGNAL + offset)).astype(float)
+    model = fw.FrankWolfeRegressor("poisson", radius=0.5, tol=1e-8)
+    here, scored = model.fit(X, y, offset=offset, exposure=exposure), {}
+    for rows in (X, ROWS):
+        lazy = rows is ROWS
+        given = {"offset": cut(offset) if lazy else offset, "exposure": cut(exposure) if lazy else exposure}
+        scored[lazy] = model.score(rows, cut(y) if lazy else y, **given)
+    assert scored[True] == pytest.approx(scored[False], rel=1e-9)
+    expected = here.predict(X, exposure=exposure)
+    np.testing.assert_allclose(model.predict(ROWS, exposure=cut(exposure)).compute(), expected, rtol=1e-12)
+    coef = here.coef_.copy()
+    there = model.fit(ROWS, cut(y), offset=cut(offset), exposure=cut(exposure))
+    assert there.coef_ == pytest.approx(coef, abs=1e-5)

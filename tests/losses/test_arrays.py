@@ -51,7 +51,9 @@ def targets(loss):
     """Targets that fit a loss, one for each prediction."""
     if loss.targets == "labels":
         return np.where(np.arange(len(Z)) % 3 == 0, -1.0, 1.0)
-    return np.resize([0.0, 1.0, -2.5, 1e-300, 1e5], len(Z))
+    if loss.targets == "real":
+        return np.resize([0.0, 1.0, -2.5, 1e-300, 1e5], len(Z))
+    return np.resize([0.0 if loss.targets == "nonnegative" else 0.1, 1.0, 2.5, 1e-300, 1e5], len(Z))
 
 
 def calls(loss):

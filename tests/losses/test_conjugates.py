@@ -10,9 +10,9 @@ from scipy.optimize import minimize, minimize_scalar
 import frankwolfe as fw
 from frankwolfe.losses.base import entropy_term
 from tests import cases
+from tests.reference.losses import TARGETS
 
 CONVEX = [loss for loss in (*cases.LOSSES, *cases.KINKED_LOSSES) if loss.convex]
-TARGETS = {"labels": (-1.0, 1.0), "real": (-1.5, 0.0, 2.0)}
 EVERY = pytest.mark.parametrize("loss", CONVEX, ids=cases.name_of)
 
 
@@ -54,6 +54,9 @@ ENDS = {
     fw.ModifiedHuber: lambda loss: (-4.0, 0.0),
     fw.Hinge: lambda loss: (-1.0, 0.0),
     fw.Pinball: lambda loss: (-loss.quantile, 1.0 - loss.quantile),
+    fw.Poisson: lambda loss: (-1.0, np.inf),
+    fw.Gamma: lambda loss: (-np.inf, 1.0),
+    fw.losses.Tweedie: lambda loss: (-np.inf, np.inf),
 }
 """Slopes that a loss can have, for the target 1."""
 
@@ -94,7 +97,7 @@ def test_a_weighted_slope_divided_by_its_weight_is_in_the_domain(loss, z, n):
     for y in TARGETS[loss.targets]:
         a = (1.0 / n * loss.derivative(z, y)) / (1.0 / n)  # on the edge, rounding may lead a unit beyond
         assert np.isfinite(loss.conjugate(a, y))
-        assert 0.0 <= loss.residual(z, y, a) <= 1e-12 * (1.0 + z * z)
+        assert 0.0 <= loss.residual(z, y, a) <= 1e-12 * (1.0 + z * z + loss.value(z, y))
 
 
 def test_several_classes_have_a_negative_entropy():
@@ -132,6 +135,13 @@ PROGRAMS = {
     fw.ModifiedHuber: lambda loss, z, y: cp.huber(cp.pos(1 - y * z), 2),
     fw.Hinge: lambda loss, z, y: cp.pos(1 - y * z),
     fw.Pinball: lambda loss, z, y: cp.maximum(loss.quantile * (y - z), (1 - loss.quantile) * (z - y)),
+    fw.Poisson: lambda loss, z, y: cp.exp(z) - y * z - y,
+    fw.Gamma: lambda loss, z, y: z + y * cp.exp(-z) - 1,
+    fw.losses.Tweedie: lambda loss, z, y: (
+        cp.exp((2 - loss.power) * z) / (2 - loss.power)
+        + y * cp.exp((1 - loss.power) * z) / (loss.power - 1)
+        - y / ((2 - loss.power) * (loss.power - 1))
+    ),
 }
 
 

@@ -25,7 +25,7 @@ def far_from_centred(loss, outputs=0, n=60, d=6):
     """Data whose features and targets have means far from zero."""
     X, y = cases.vector_table(loss, outputs, n=n, d=d) if outputs else cases.table(loss, n=n, d=d)
     X = X + 2.0
-    if not outputs and loss.targets != "labels":
+    if not outputs and loss.targets == "real":
         y = y + 7.0
     return X, y
 

@@ -105,6 +105,16 @@ def _multinomial_slope(loss, z, y):
     return chances
 
 
+def _tweedie(loss, z, y):
+    s, u = wide(2) - wide(loss.power), wide(loss.power) - 1
+    return np.exp(s * z) / s + y * np.exp(-u * z) / u - y**s / (s * u)
+
+
+def _tweedie_curvature(loss, z, y):
+    s, u = wide(2) - wide(loss.power), wide(loss.power) - 1
+    return s * np.exp(s * z) + u * y * np.exp(-u * z)
+
+
 FORMULAS = {
     fw.Logistic(): Formula(
         lambda loss, z, y: np.logaddexp(wide(0), -y * z),
@@ -152,9 +162,32 @@ FORMULAS = {
         lambda loss, z, y: np.where(z == y, 0, np.where(z > y, 1, 0) - wide(loss.quantile)),
         lambda loss, z, y: np.zeros_like(z),
     ),
+    fw.Poisson(): Formula(
+        lambda loss, z, y: np.exp(z) - y * z + y * np.log(np.where(y > 0, y, 1)) - y,
+        lambda loss, z, y: np.exp(z) - y,
+        lambda loss, z, y: np.exp(z) + 0 * y,
+    ),
+    fw.Gamma(): Formula(
+        lambda loss, z, y: z + y * np.exp(-z) - np.log(y) - 1,
+        lambda loss, z, y: 1 - y * np.exp(-z),
+        lambda loss, z, y: y * np.exp(-z),
+    ),
+    fw.losses.Tweedie(1.3): Formula(
+        _tweedie,
+        lambda loss, z, y: np.exp((2 - wide(loss.power)) * z) - y * np.exp((1 - wide(loss.power)) * z),
+        _tweedie_curvature,
+    ),
     fw.Multinomial(): Formula(_multinomial, _multinomial_slope),
     fw.MultitaskSquared(): Formula(lambda loss, z, y: ((z - y) ** 2).sum(axis=1) / 2, lambda loss, z, y: z - y),
 }
 """Every loss, with the parameters that tests try, and its formulas: the one place where tests learn of a new one."""
 
 FORMULA_OF = {type(loss): formula for loss, formula in FORMULAS.items()}
+
+TARGETS = {
+    "labels": (-1.0, 1.0),
+    "real": (-1.5, 0.0, 0.3, 2.0),
+    "nonnegative": (0.0, 0.3, 1.0, 4.0),
+    "positive": (0.3, 1.0, 4.0),
+}
+"""Some targets of each kind."""

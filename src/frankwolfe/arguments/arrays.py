@@ -157,6 +157,31 @@ def _plain_vector(name: str, values: Any) -> np.ndarray:
     return array
 
 
+def as_offset(offset: Any, exposure: Any, loss: Any, n: int) -> np.ndarray | None:
+    """Return ``offset + log(exposure)`` as a checked vector; None if neither is given.
+
+    An exposure is only for losses with a log link: the mean is then ``exposure * exp(prediction)``.
+    """
+    found = None if offset is None else as_vector("offset", offset, n, "rows in X")
+    if exposure is None:
+        return found
+    check_exposure(loss)
+    exposure = as_vector("exposure", exposure, n, "rows in X")
+    if (exposure <= 0.0).any():
+        at = int(np.argmax(exposure <= 0.0))
+        raise ValueError(f"exposure must be positive, got {exposure[at]:g} at entry {at}: leave such rows out")
+    return np.log(exposure) if found is None else found + np.log(exposure)
+
+
+def check_exposure(loss: Any) -> None:
+    """Raise ValueError if a loss has no log link, which an exposure needs."""
+    if not loss.log_link:
+        raise ValueError(
+            "exposure goes with the losses 'poisson', 'gamma' and 'tweedie', whose predictions are logarithms, not "
+            f"with {type(loss).__name__}: pass offset, which is added to predictions"
+        )
+
+
 TARGETS = {
     "labels": "the labels -1 and +1, e.g. np.where(y == 'yes', 1, -1)",
     "classes": "class numbers 0, 1, ..., e.g. from np.unique(y, return_inverse=True)",
@@ -165,7 +190,10 @@ TARGETS = {
 
 
 def as_targets(y: Any, n: int, loss: Any) -> np.ndarray:
-    """Return the targets as floats, checked against what the loss takes."""
+    """Return the targets as floats, checked against what the loss takes; with offsets as complex numbers."""
+    if loss.with_offset:  # complex numbers: targets and offsets
+        offset = np.imag(y)
+        return as_targets(np.real(y), n, loss.base) + 1j * as_vector("offset", offset, n, "rows in X")
     kind, name = loss.targets, type(loss).__name__
     if kind == "rows":
         return _as_target_rows(y, n, name)
@@ -180,6 +208,11 @@ def as_targets(y: Any, n: int, loss: Any) -> np.ndarray:
         shown = ", ".join(f"{label:g}" for label in labels[:5]) + (", ..." if labels.size > 5 else "")
         hint = ": turn 0/1 into labels with 2 * y - 1" if set(labels) <= {0.0, 1.0} else ""
         raise ValueError(f"y must hold the labels -1 and +1 for {name}, got {shown}{hint}")
+    if kind in ("nonnegative", "positive"):
+        bad = np.flatnonzero(targets < 0.0 if kind == "nonnegative" else targets <= 0.0)
+        if bad.size:
+            what = "numbers of zero or more" if kind == "nonnegative" else "positive numbers"
+            raise ValueError(f"y must hold {what} for {name}, got {targets[bad[0]]:g} at entry {bad[0]}")
     if kind == "classes":
         bad = np.flatnonzero((targets < 0.0) | (targets != np.floor(targets)) | (targets >= 2.0**31))
         if bad.size:

@@ -22,6 +22,8 @@ class Options:
     loss: str | None = None
     constraint: str = "l1"
     weights: str | None = None
+    offset: str | None = None
+    exposure: str | None = None
     ignore: tuple[str, ...] = ()
     no_intercept: bool = False
     radius: float | None = None
@@ -138,8 +140,18 @@ COLUMN_ROLES = together(
     click.option("--ignore", multiple=True, metavar="COLUMN", help="Column to leave out; may be repeated."),
 )
 
+OFFSETS = together(
+    click.option("--offset", metavar="COLUMN", help="Column of numbers that are added to the predictions."),
+    click.option(
+        "--exposure",
+        metavar="COLUMN",
+        help="Column of positive numbers that multiply means, such as years of counts; for poisson, gamma and tweedie.",
+    ),
+)
+
 PROBLEM = together(
     COLUMN_ROLES,
+    OFFSETS,
     loss_option(help="{names}.  [default: logistic for two classes, multinomial for more, squared for numbers]"),
     set_option(
         "constraint",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from frankwolfe.cli.options import DATA, MEMORY, OUT, file_type
+from frankwolfe.cli.options import DATA, MEMORY, OFFSETS, OUT, file_type
 from frankwolfe.cli.output import Complaint, answering, echo, write_csv
 
 if TYPE_CHECKING:
@@ -33,9 +33,18 @@ ADVICE = "Fill them in, leave their predictions empty with --missing blank, or f
     help="Rows with missing values that the model was not fitted to fill: refuse the file, or leave their predictions "
     "empty.",
 )
+@OFFSETS
 @MEMORY
 def predict(
-    model: Path, data: Path, out: Path | None, probabilities: bool, decision: bool, missing: str, memory: str | None
+    model: Path,
+    data: Path,
+    out: Path | None,
+    probabilities: bool,
+    decision: bool,
+    missing: str,
+    memory: str | None,
+    offset: str | None,
+    exposure: str | None,
 ) -> None:
     """Predict the rows of the file or row store DATA with a model that 'frankwolfe fit' wrote.
 
@@ -50,16 +59,27 @@ def predict(
         fitted = _loaded(model, data)
         fills, notes = fitted.preparation.fill is not None, list[str]()
         if data.is_dir():
+            if offset or exposure:
+                raise Complaint(f"{data} is a row store, which keeps no column of offsets: predict from a file")
             found, scores = _from_store(data, fitted, memory)
             rows = np.arange(len(scores))
         else:
             words = [(fitted.features.names or [])[place] for place in fitted.preparation.categories]
             advice = None if fills or missing == "blank" else ADVICE
-            found = read_data(data, fitted.target, features=fitted.features, words=words, advice=advice)
+            found = read_data(
+                data,
+                fitted.target,
+                features=fitted.features,
+                words=words,
+                advice=advice,
+                offset=offset,
+                exposure=exposure,
+            )
             table = found.table
             rows = np.arange(table.n) if fills else table.whole_rows()
             matrix, notes = fitted.prepared(table if len(rows) == table.n else table.rows(rows))
-            scores = fitted.scores(matrix)
+            shift, factor = (None if beside is None else beside[rows] for beside in (found.offset, found.exposure))
+            scores = fitted.shifted(fitted.scores(matrix), shift, factor)
         columns = {"prediction": fitted.chosen(scores)}
         if probabilities:
             from frankwolfe.model.probabilities import probabilities_of

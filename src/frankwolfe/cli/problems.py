@@ -9,6 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
+from frankwolfe.arguments.arrays import as_offset
 from frankwolfe.arguments.names import nearest
 from frankwolfe.cli.options import Options
 from frankwolfe.io.csv_parquet import ADVICE
@@ -52,6 +53,8 @@ class Specification:
         The targets in words.
     in_memory : bool
         Whether the rows are in memory, so that columns can be prepared and rows held out.
+    offset : array or None
+        Known parts of the predictions, with the logarithms of exposures.
     """
 
     options: Options
@@ -62,6 +65,7 @@ class Specification:
     loss_name: str
     target_summary: str
     in_memory: bool = True
+    offset: np.ndarray | None = None
 
     def by_class(self, rows: Any = slice(None)) -> np.ndarray | None:
         """Return the weight of each class, if there are any; balanced ones by the weights of these rows."""
@@ -94,7 +98,8 @@ class Specification:
         if self.in_memory:
             X, y = preparation.apply(self._table(rows), self.data.features.names).X, y[rows]
         found, intercept = self.posed(preparation), self.options.intercept
-        problem = make_problem(X, y, self.loss, found.constraint, self.weights(rows), intercept, found.side)
+        offset = None if self.offset is None else self.offset[rows]
+        problem = make_problem(X, y, self.loss, found.constraint, self.weights(rows), intercept, found.side, offset)
         return problem, preparation
 
     def preparation(self, rows: Any = slice(None)) -> Preparation:
@@ -190,6 +195,8 @@ def specify(path: Path, options: Options) -> Specification:
             words=[name for name in options.categorical if name != ALL_TEXT],
             advice=None if options.fill else ADVICE,
             all_text=ALL_TEXT in options.categorical,
+            offset=options.offset,
+            exposure=options.exposure,
         )
     else:
         data = _stored(path, options)
@@ -199,7 +206,8 @@ def specify(path: Path, options: Options) -> Specification:
     y, classes = encoded(data.targets, loss, loss_name, data.place, data.classes)
     counts = None if classes is None else np.unique(y, return_counts=True)[1]
     summary = target_summary(classes, counts, y.min(), y.max())
-    spec = Specification(options, data, y, classes, loss.for_targets(y), loss_name, summary, in_memory)
+    offset = as_offset(data.offset, data.exposure, loss, len(y))
+    spec = Specification(options, data, y, classes, loss.for_targets(y), loss_name, summary, in_memory, offset)
     spec.by_class()  # raises for class weights that do not apply
     return spec
 
@@ -307,6 +315,8 @@ def store_with_targets(path: Path, options: Options, memory: str | int) -> RowSt
     store = open_rows(path, memory)
     if options.no_radius:
         raise ValueError(f"{path} is a row store: --no-radius needs rows in memory; name a --radius")
+    if beside := options.given("offset", "exposure"):
+        raise ValueError(f"{path} is a row store, which keeps no column for {beside[0]}: pass it as an array in Python")
     if options.given("target", "weights", "ignore", "standardize", "categorical", "missing"):
         raise ValueError(
             f"{path} is a row store: its columns are as they were written. Name target, weights and columns to ignore "

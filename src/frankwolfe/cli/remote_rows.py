@@ -145,6 +145,10 @@ def _lazy(path: Path, options: Options, folder: Path | None) -> Data:
         raise ValueError(f"{path} does not exist")
     if (path / MANIFEST).exists():
         return _lazy_store(store_with_targets(path, options, sys.maxsize))
+    if beside := options.given("offset", "exposure"):
+        raise ValueError(
+            f"on a cluster {beside[0]} is not a column: pass a dask array to Problem(offset=...) in Python"
+        )
     if path.is_dir() or (kind_of(path) == "parquet" and not is_compressed(path)):
         return _lazy_parquet(path, options)
     if folder is None:

@@ -129,7 +129,8 @@ def held_out(
         problem, preparation = spec.problem(split.train)
         X = preparation.apply(data.table.rows(split.test), data.features.names).X
         weights = spec.weights(split.test, split.train)
-        others = make_problem(X, spec.y[split.test], spec.loss, constraint, weights, intercept=False)
+        offset = None if spec.offset is None else spec.offset[split.test]
+        others = make_problem(X, spec.y[split.test], spec.loss, constraint, weights, intercept=False, offset=offset)
         results = list(run(problem, preparation))
         if any(found.status is Status.INTERRUPTED for found in results):
             raise KeyboardInterrupt  # a mean over some of the folds would be another score
@@ -142,6 +143,8 @@ def _scores(spec: Specification, split: Split, problem: Problem, found: Result) 
     y = spec.y[split.test]
     weights = None if spec.data.weights is None else spec.data.weights[split.test]
     predicted = np.asarray(problem.X @ found.x) + found.intercept
+    predicted = predicted if problem.offset is None else predicted + problem.offset
+    predicted = np.exp(predicted) if spec.loss.log_link else predicted
     logarithmic = spec.loss_name in ("logistic", "multinomial")
     loss = {"log-loss" if logarithmic else f"{spec.loss_name} loss": held_out_loss(problem, found)}
     scoring = spec.options.scoring

@@ -37,6 +37,14 @@ class DaskSource(DataSource):
         more = f", or {instead}" if instead else ""
         raise ValueError(f"{who} needs rows in memory, but X is {self.name}: pass X.compute(){more}")
 
+    def with_offset(self, y: Any, offset: Any, loss: Any) -> Any:
+        """Return targets and offsets as a dask array of complex numbers, which the workers check."""
+        from frankwolfe.cluster.loading import column_array
+
+        if y is None:
+            raise TypeError("y is missing: pass the targets, one for each row of X")
+        return column_array(y) + 1j * column_array(offset)
+
     def load(self, y: Any, sample_weight: Any, loss: Any, centre: bool) -> LoadedData:
         """Load the chunks of the collection on the workers, and check them there."""
         if find_spec("distributed") is None:

@@ -43,7 +43,7 @@ def facts(part: Part) -> dict[str, Any]:
     return {
         "rows": sum(len(chunk.weights) for chunk in chunks),
         "weight": float(sum(chunk.weights.sum() for chunk in chunks)),
-        "largest_target": max((float(chunk.targets.max()) for chunk in chunks), default=0.0),
+        "largest_target": max((float(chunk.targets.real.max()) for chunk in chunks), default=0.0),
         "target_columns": {chunk.targets.shape[1] if chunk.targets.ndim > 1 else 0 for chunk in chunks},
         "entries": sum(arrays_of(chunk.matrix)[0].size for chunk in chunks),
         "layouts": {isinstance(chunk.matrix, np.ndarray) for chunk in chunks},

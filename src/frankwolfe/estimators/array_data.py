@@ -15,7 +15,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from frankwolfe.arguments.arrays import FLOATS, as_raw_weights, checked_sparse
+from frankwolfe.arguments.arrays import FLOATS, as_offset, as_raw_weights, checked_sparse
 from frankwolfe.problem.data import source_of
 from frankwolfe.problem.requirements import require_memory
 
@@ -81,6 +81,11 @@ def signed(columns: Any, X: Any) -> Any:
     return X[:, columns.at] @ sparse.diags_array(sign) if sparse.issparse(X) else X[:, columns.at] * sign
 
 
+def offset_of(X: Any, offset: Any, exposure: Any, loss: Any) -> np.ndarray | None:
+    """Return the offsets of the rows with the logarithm of their exposure; None if there are none."""
+    return as_offset(offset, exposure, loss, X.shape[0] if hasattr(X, "shape") else len(X))
+
+
 def scores(model: Any, X: Any) -> np.ndarray:
     """Return ``X coef_' + intercept_`` with one column for each row of ``coef_``."""
     coef = model.coef_ if model.coef_.ndim == 2 else model.coef_[None, :]
@@ -99,6 +104,6 @@ def predicted(model: Any, X: Any, method: Callable, shape: Callable[[Any], tuple
     return method(model, X)
 
 
-def score(model: Any, X: Any, y: Any, sample_weight: Any, method: Callable) -> float:
+def score(model: Any, X: Any, y: Any, sample_weight: Any, method: Callable, **offsets: Any) -> float:
     """Return the score by scikit-learn's method."""
-    return method(X, y, sample_weight)
+    return method(X, y, sample_weight, **offsets)

@@ -384,7 +384,10 @@ class LinearModel(CertifiedEstimator, ABC):
             self._check_radius(constraint)
             self._posed = posed(rules, constraint, loss.outputs)
             constraint, side = self._posed.constraint, self._posed.side
-        return Problem(X, targets, loss, constraint, weights, intercept, side=side)
+        offset = None
+        if np.iscomplexobj(targets):  # of rows with offsets (`LinearRegressor._with_offset`)
+            targets, offset = targets.real, targets.imag
+        return Problem(X, targets, loss, constraint, weights, intercept, side=side, offset=offset)
 
     def _set(self, d: int, outputs: int) -> Any:
         """Return the constraint set for weights of that shape, without rules."""

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn import get_config
 from sklearn.base import is_classifier
-from sklearn.metrics import check_scoring
+from sklearn.metrics import check_scoring, d2_tweedie_score, make_scorer
 from sklearn.model_selection import check_cv
 from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
@@ -19,6 +19,7 @@ from frankwolfe.estimators.base import LinearModel
 from frankwolfe.estimators.classifier import LinearClassifier
 from frankwolfe.estimators.regressor import SignedRegressor
 from frankwolfe.linalg.threads import single_threaded
+from frankwolfe.losses import as_loss
 from frankwolfe.path import as_radii, at_the_edge, follow, held_out_loss, radius_grid
 from frankwolfe.problem import Problem
 from frankwolfe.problem.requirements import require_memory
@@ -54,14 +55,28 @@ class RadiusSearch(LinearModel):
         -------
         self
         """
+        return self._search(X, y, sample_weight, params)
+
+    def _search(self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any], **offsets: Any) -> Self:
+        """Choose the radius and fit the model with it."""
         lookup("rule", self.rule, {"best": "best", "1se": "1se"})
         routed = self._routed("fit", sample_weight, params)
         who = f"{type(self).__name__} fits to parts of the rows, so it"
         require_memory(X, who, "try radii one by one with an estimator without CV, and score other rows")
         X, y, sample_weight = training_data(self, X, y, sample_weight)
+        if any(given is not None for given in offsets.values()):
+            if self.scoring is not None:
+                raise ValueError(
+                    "offset and exposure go with scoring=None: scorers of scikit-learn predict without them"
+                )
+            y = self._with_offset(X, y, **offsets)
         problems = self._fit_problems(X, y, sample_weight)
         self.radii_ = self._grid(problems)
-        folds = list(check_cv(self.cv, y, classifier=is_classifier(self)).split(X, y, **routed.splitter.split))
+        folds = list(
+            check_cv(self.cv, y, classifier=is_classifier(self)).split(
+                X, y.real if y.dtype.kind == "c" else y, **routed.splitter.split
+            )
+        )
         self.scores_ = np.array(
             Parallel(n_jobs=self.n_jobs, prefer="threads")(
                 delayed(self._fold)(X, y, sample_weight, train, test, routed.scorer.score) for train, test in folds
@@ -130,8 +145,12 @@ class RadiusSearch(LinearModel):
     # --- scoring ----------------------------------------------------------------------------------------------
 
     def _scorer(self) -> Any:
-        """Return the scorer of `score`: that of ``scoring``, or accuracy or R2."""
-        return check_scoring(self, self.scoring or ("accuracy" if is_classifier(self) else "r2"))
+        """Return the scorer of `score`: that of ``scoring``, or accuracy, R2 or D2."""
+        loss = as_loss(self.loss)
+        default: Any = "accuracy" if is_classifier(self) else "r2"
+        if loss.log_link:
+            default = make_scorer(d2_tweedie_score, power=loss.power)
+        return check_scoring(self, self.scoring or default)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> float:
         """Return the score by ``scoring``; accuracy or R2 by default.
@@ -418,3 +437,34 @@ class FrankWolfeRegressorCV(RadiusSearch, SignedRegressor):
         self.monotone = monotone
         self.groups = groups
         self.fit_intercept = fit_intercept
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        offset: Any = None,
+        exposure: Any = None,
+        **params: Any,
+    ) -> Self:
+        """Choose the radius by cross-validation, then fit the model with it to all data.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            Training data.
+        y : array of shape (n,), or (n, outputs)
+            Targets.
+        sample_weight : array of shape (n,), optional
+            Non-negative weights; only their proportions matter. Scores are weighted too.
+        offset, exposure : array of shape (n,), optional
+            As for `FrankWolfeRegressor.fit`; with ``scoring=None`` only.
+        **params : dict
+            For the splitter and the scorer, if metadata routing is enabled.
+
+        Returns
+        -------
+        self
+        """
+        return self._search(X, y, sample_weight, params, offset=offset, exposure=exposure)

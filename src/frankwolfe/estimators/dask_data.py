@@ -16,11 +16,12 @@ from sklearn.base import is_classifier
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from frankwolfe.arguments.arrays import numeric_frame
+from frankwolfe.arguments.arrays import check_exposure, numeric_frame
 from frankwolfe.cluster.loading import client_at_hand, column_array, is_frame, mapped_partitions
 from frankwolfe.cluster.target_survey import survey_targets
 from frankwolfe.estimators import array_data
 from frankwolfe.losses import as_loss
+from frankwolfe.losses.loss_arrays import LossArrays
 from frankwolfe.methods.registry import as_method
 from frankwolfe.problem.data import source_of
 from frankwolfe.problem.requirements import check_source
@@ -161,12 +162,22 @@ def _answer(chunk: Any, model: Any, method: str, columns: int | None, dtype: np.
     return np.asarray(getattr(model, method)(rows), dtype=dtype)
 
 
+def offset_of(X: Any, offset: Any, exposure: Any, loss: Any) -> Any:
+    """Return the offsets of the rows with the logarithm of their exposure, lazily; None if there are none."""
+    found = None if offset is None else _column("offset", offset, X)
+    if exposure is None:
+        return found
+    check_exposure(loss)
+    logarithm = da.log(_column("exposure", exposure, X))
+    return logarithm if found is None else found + logarithm
+
+
 # --- scores -----------------------------------------------------------------------------------------------------------
 
 
-def score(model: Any, X: Any, y: Any, sample_weight: Any, method: Callable) -> float:
+def score(model: Any, X: Any, y: Any, sample_weight: Any, method: Callable, **offsets: Any) -> float:
     """Return the accuracy of a classifier, or R2 of a regressor, as scikit-learn's methods do."""
-    return (_accuracy if is_classifier(model) else _explained)(model, X, y, sample_weight)
+    return (_accuracy if is_classifier(model) else _explained)(model, X, y, sample_weight, **offsets)
 
 
 def _accuracy(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
@@ -176,14 +187,20 @@ def _accuracy(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
     return float(hits / total)
 
 
-def _explained(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
-    """Return R2, the explained share of the variance, as the mean over the outputs.
+def _explained(model: Any, X: Any, y: Any, sample_weight: Any, **offsets: Any) -> float:
+    """Return R2, the explained share of the variance, as the mean over the outputs; for log links of the deviance.
 
     The mean of the targets is computed first: sums of squares about it do not cancel, however large it is.
     """
-    predicted, y = model.predict(X), _column("y", y, X)
+    predicted, y = model.predict(X, **offsets), _column("y", y, X)
     truth, weights = _truth(X, y if predicted.ndim == 2 else one_column(y), sample_weight)
     sums, total = _computed((weights * truth.T).sum(axis=-1), weights.sum())
+    if (loss := as_loss(model.loss)).log_link:
+        losses = LossArrays(loss)
+        means = [da.full_like(predicted, sums / total), predicted]
+        deviances = [(weights * da.map_blocks(losses.value, da.log(mean), truth, dtype=float)).sum() for mean in means]
+        about, left = _computed(*deviances)
+        return float(1.0 - left / about)
     about, missed = _computed(
         (weights * ((truth - sums / total) ** 2).T).sum(axis=-1), (weights * ((truth - predicted) ** 2).T).sum(axis=-1)
     )

@@ -4,11 +4,12 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.metrics import d2_tweedie_score, r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from frankwolfe.arguments.names import teaching
 from frankwolfe.estimators.array_data import functions_for
-from frankwolfe.estimators.base import LinearModel, Solution, on_chunks
+from frankwolfe.estimators.base import Checkpoint, LinearModel, Solution, on_chunks
 from frankwolfe.estimators.streaming import StreamRegressor
 from frankwolfe.linalg.singular import rank_of
 from frankwolfe.losses import MultitaskSquared, Squared, as_loss
@@ -31,6 +32,57 @@ class LinearRegressor(RegressorMixin, LinearModel):
 
     def _target_checks(self) -> dict[str, bool]:
         return {"multi_output": self._several_outputs, "y_numeric": True}
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        offset: Any = None,
+        exposure: Any = None,
+        checkpoint: Checkpoint = None,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, RowStore or dask collection of shape (n, d)
+            Training data. A store (`frankwolfe.open_rows`) may be larger than memory, and brings targets and weights.
+            The chunks of a dask array or data frame are loaded by the workers of the cluster and stay there; targets,
+            weights, offsets and exposures must have the same chunks (docs/cluster.md).
+        y : array of shape (n,), or (n, outputs)
+            Targets.
+        sample_weight : array of shape (n,), optional
+            Non-negative weights; only their proportions matter.
+        offset : array of shape (n,), optional
+            Known parts of the predictions, for one output: ``X coef_' + intercept_ + offset`` is fitted.
+        exposure : array of shape (n,), optional
+            For the losses ``"poisson"``, ``"gamma"`` and ``"tweedie"``: positive numbers by which means are multiplied,
+            such as the years in which claims were counted. This is an offset of ``log(exposure)``; ``y`` are counts or
+            amounts over the whole exposure. For ``"poisson"`` it is the same as fitting ``y / exposure`` with the
+            weights ``exposure``.
+        checkpoint : str or Path, optional
+            A file from which an interrupted fit continues, to the same bits (docs/checkpoints.md). It is for
+            this data and these parameters; others are refused.
+
+        Returns
+        -------
+        self
+        """
+        X, y, sample_weight = functions_for(X).training_data(self, X, y, sample_weight)
+        y = self._with_offset(X, y, offset, exposure)
+        self._solve(self._fit_problems(X, y, sample_weight), checkpoint)
+        return self
+
+    def _with_offset(self, X: Any, y: Any, offset: Any, exposure: Any) -> Any:
+        """Return targets with offsets as imaginary parts, so that folds split them together."""
+        shift = functions_for(X).offset_of(X, offset, exposure, as_loss(self.loss))
+        if shift is None:
+            return y
+        if y.ndim > 1 and y.shape[1] > 1:
+            raise ValueError(f"offset goes with one output, and y has {y.shape[1]} columns")
+        return (y[:, 0] if y.ndim > 1 else y) + 1j * shift
 
     def _learn_targets(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
         if not self._several_outputs:
@@ -67,24 +119,37 @@ class LinearRegressor(RegressorMixin, LinearModel):
         intercept = np.broadcast_to(np.ravel(found.intercept), shape or 1)
         self.intercept_ = intercept.copy() if shape else float(intercept[0])
 
-    @on_chunks(lambda model: (*(model._target_shape or (None,)), np.float64))
-    def predict(self, X: Any) -> Any:
-        """Return the predicted targets.
+    def predict(self, X: Any, *, offset: Any = None, exposure: Any = None) -> Any:
+        """Return the predicted targets: for losses with a log link means, ``exp(X coef_' + intercept_)``.
 
         Parameters
         ----------
         X : array, sparse matrix, data frame, RowStore or dask collection of shape (n, d)
             Samples. For a dask collection the result is a lazy dask array.
+        offset, exposure : array of shape (n,), optional
+            Those of the samples; by default zeros and ones.
 
         Returns
         -------
         array of shape (n,), or (n, outputs)
         """
-        scores = functions_for(X).scores(self, X)
-        return scores if self._target_shape else scores[:, 0]
+        found, loss = self._predicted(X), as_loss(self.loss)
+        shift = functions_for(X).offset_of(X, offset, exposure, loss)
+        if shift is None:
+            return found
+        return found * np.exp(shift) if loss.log_link else found + shift
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    @on_chunks(lambda model: (*(model._target_shape or (None,)), np.float64))
+    def _predicted(self, X: Any) -> Any:
+        """Return predictions without offsets."""
+        scores = functions_for(X).scores(self, X)
+        scores = scores if self._target_shape else scores[:, 0]
+        return np.exp(scores) if as_loss(self.loss).log_link else scores
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None, exposure: Any = None) -> float:
         """Return R2, the share of the targets' variance that is explained. Workers sum it for dask collections.
+
+        For the losses ``"poisson"``, ``"gamma"`` and ``"tweedie"`` it is D2, the share of the deviance.
 
         Parameters
         ----------
@@ -94,13 +159,23 @@ class LinearRegressor(RegressorMixin, LinearModel):
             Their targets; for several outputs the mean is returned.
         sample_weight : array of shape (n,), optional
             Weights of the samples.
+        offset, exposure : array of shape (n,), optional
+            As for `predict`.
 
         Returns
         -------
         float
         """
         check_is_fitted(self)
-        return functions_for(X).score(self, X, y, sample_weight, super().score)
+        given = {"offset": offset, "exposure": exposure}
+        return functions_for(X).score(self, X, y, sample_weight, self._explained, **given)
+
+    def _explained(self, X: Any, y: Any, sample_weight: Any, **offsets: Any) -> float:
+        """Return R2 or D2, for rows in memory."""
+        loss, found = as_loss(self.loss), self.predict(X, **offsets)
+        if not loss.log_link:
+            return float(r2_score(y, found, sample_weight=sample_weight))
+        return float(d2_tweedie_score(y, found, sample_weight=sample_weight, power=loss.power))
 
     def densify(self) -> Self:
         """Store ``coef_`` as an array again, of one dimension for one output.
@@ -219,7 +294,9 @@ class FrankWolfeRegressor(StreamRegressor, SignedRegressor):
     ----------
     loss : str or loss
         ``"squared"``, ``"huber"``, ``"cauchy"``, ``"tukey"``, ``"pinball"`` (the median, slowly:
-        docs/side-constraints.md), or an object such as ``fw.Huber(0.5)`` or ``fw.losses.Pinball(0.9)``.
+        docs/side-constraints.md), ``"poisson"`` for counts, ``"gamma"`` for positive amounts, ``"tweedie"`` for amounts
+        with exact zeros (these three predict ``exp(X coef_' + intercept_)``), or an object such as ``fw.Huber(0.5)`` or
+        ``fw.losses.Tweedie(1.7)``.
     constraint : str or set
         ``"l1"``, ``"l2"``, ``"linf"``, ``"simplex"``, ``"nonnegative-l1"``, ``"trace"``, ``"group"`` (the weights of a
         feature over all outputs are a group), or a set such as ``fw.GroupBall(groups, 5.0)``, whose fields are

@@ -49,6 +49,8 @@ class Data(NamedTuple):
         The columns of words, by their place among the features; None where a value is missing.
     classes : array or None
         Names of the classes, if the targets are class indices.
+    offset, exposure : array of shape (n,) or None
+        Known parts of the predictions, and factors of the means.
     """
 
     X: Any
@@ -58,6 +60,8 @@ class Data(NamedTuple):
     place: Callable[[int], str]
     words: dict[int, np.ndarray]
     classes: np.ndarray | None = None
+    offset: np.ndarray | None = None
+    exposure: np.ndarray | None = None
 
     @property
     def table(self) -> Table:
@@ -79,6 +83,8 @@ def read_data(
     words: Collection[str] = (),
     advice: str | None = ADVICE,
     all_text: bool = False,
+    offset: str | None = None,
+    exposure: str | None = None,
 ) -> Data:
     """Read CSV, Parquet or svmlight, recognised by content; compressed with gzip, bzip2 or xz, or not.
 
@@ -101,16 +107,19 @@ def read_data(
         Advice in the message that refuses missing values. If None, missing values are accepted.
     all_text : bool
         Whether all other columns of text hold categories, too. Dates and columns of nearly unique cells are refused.
+    offset, exposure : str, optional
+        Columns of offsets and of exposures.
 
     Returns
     -------
     Data
     """
     require_file(path)
+    beside = [name for name in (offset, exposure) if name]
     with refusing_damage(path):
         kind = kind_of(path)
         if kind == "svmlight":
-            return _from_svmlight(path, [*target, *([weights] if weights else []), *ignore, *words], features)
+            return _from_svmlight(path, [*target, *([weights] if weights else []), *beside, *ignore, *words], features)
         columns = Columns(path, kind, words)
         if features is not None and features.names is None:
             raise ValueError(f"{path} has named columns; the model was fitted to an svmlight file, without names")
@@ -118,11 +127,13 @@ def read_data(
             if not target:
                 raise ValueError(f"--target is missing: which column of {path} is to be predicted? {columns.listed()}")
             columns.require(target, "target column")
-            names = feature_names(columns.names, path, target, weights, ignore)
+            names = feature_names(columns.names, path, target, weights, [*ignore, *beside])
             features = Features(names, 0, len(names))
         elif not all(map(columns.is_whole, target)):
             target = ()
-        return read_columns(columns, target, weights, ignore, features, advice, words, all_text)
+        found = read_columns(columns, target, weights, [*ignore, *beside], features, advice, words, all_text)
+        shift, factor = (columns.table([name]).numbers[:, 0] if name else None for name in (offset, exposure))
+        return found._replace(offset=shift, exposure=factor)
 
 
 def _from_svmlight(path: Path, named: Sequence[str], features: Features | None) -> Data:

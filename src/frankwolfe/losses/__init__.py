@@ -1,7 +1,8 @@
 """Losses: one NamedTuple each, scalar in the prediction ``z`` and the target ``y``.
 
 A loss defines its value, first derivative and curvature (second derivative) for one sample; the Lipschitz constant
-of its derivative; whether it is convex; and its targets (``"labels"``: -1 and +1, ``"real"``: any finite number).
+of its derivative; whether it is convex; and its targets (``"labels"``: -1 and +1, ``"real"``: any finite number,
+``"nonnegative"`` or ``"positive"`` ones).
 A convex loss may also define its conjugate and its Fenchel-Young residual, for dual bounds
 (`frankwolfe.solvers.dual_bound`).
 
@@ -22,11 +23,13 @@ from frankwolfe.compile.part import require
 from frankwolfe.losses.base import KINKED_METHODS, LOSS_METHODS, VECTOR_METHODS, completed
 from frankwolfe.losses.convex import Huber, Logistic, ModifiedHuber, Squared, SquaredHinge
 from frankwolfe.losses.kinked import Hinge, Pinball
+from frankwolfe.losses.log_link import Gamma, Poisson, Tweedie
 from frankwolfe.losses.nonconvex import Cauchy, Sigmoid, Tukey
 from frankwolfe.losses.vector import Multinomial, MultitaskSquared
 
 __all__ = [
     "Cauchy",
+    "Gamma",
     "Hinge",
     "Huber",
     "Logistic",
@@ -34,10 +37,12 @@ __all__ = [
     "Multinomial",
     "MultitaskSquared",
     "Pinball",
+    "Poisson",
     "Sigmoid",
     "Squared",
     "SquaredHinge",
     "Tukey",
+    "Tweedie",
 ]
 
 LOSSES: dict[str, type] = {
@@ -51,6 +56,9 @@ LOSSES: dict[str, type] = {
     "tukey": Tukey,
     "hinge": Hinge,
     "pinball": Pinball,
+    "poisson": Poisson,
+    "gamma": Gamma,
+    "tweedie": Tweedie,
     "multinomial": Multinomial,
     "multitask-squared": MultitaskSquared,
 }

@@ -92,7 +92,14 @@ class LossDefaults:
     """Names of similar smooth losses, for a loss with a kink."""
 
     targets = "real"
-    """Kind of targets: ``"real"`` (any finite numbers), ``"labels"`` (-1 and +1), ``"classes"`` or ``"rows"``."""
+    """Kind of targets: ``"real"`` (any finite numbers), ``"nonnegative"``, ``"positive"``, ``"labels"`` (-1 and +1),
+    ``"classes"`` or ``"rows"``."""
+
+    log_link = False
+    """Whether predictions are logarithms of means. If so, ``power`` is that of the mean in the variance."""
+
+    with_offset = False
+    """Whether targets are complex numbers, whose imaginary parts are added to the predictions."""
 
     outputs = 0
     """Number of entries of a prediction; 0 if a prediction is a number."""

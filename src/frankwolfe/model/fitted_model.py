@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from frankwolfe import __version__
+from frankwolfe.arguments.arrays import as_offset
 from frankwolfe.arguments.settings import warn_user
 from frankwolfe.compile.part import short
 from frankwolfe.io.read import Features
@@ -270,12 +271,14 @@ class FittedModel:
         table = X if isinstance(X, Table) else as_table(X, names, self.features.number, self.preparation.categories)
         return self.preparation.apply(table, names)
 
-    def decision(self, X: Any) -> np.ndarray:
-        """Return ``X w + intercept``: scores of the classes, or the predictions of a regression.
+    def decision(self, X: Any, offset: Any = None, exposure: Any = None) -> np.ndarray:
+        """Return ``X w + intercept + offset``: scores of the classes, or the predictions of a regression.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n, number of features)
+            As for `predict`.
+        offset, exposure : array of shape (n,), optional
             As for `predict`.
 
         Returns
@@ -285,7 +288,16 @@ class FittedModel:
         matrix, notes = self.prepared(X)
         for note in notes:
             warn_user(note, UserWarning)
-        return self.scores(matrix)
+        return self.shifted(self.scores(matrix), offset, exposure)
+
+    def shifted(self, scores: np.ndarray, offset: Any, exposure: Any) -> np.ndarray:
+        """Return scores with offsets and logarithms of exposures added."""
+        shift = as_offset(offset, exposure, self.loss, len(scores))
+        if shift is None:
+            return scores
+        if scores.ndim > 1:
+            raise ValueError(f"offset goes with losses of one output, not with {type(self.loss).__name__}")
+        return scores + shift
 
     def scores(self, matrix: Any) -> np.ndarray:
         """Return the scores of prepared rows.
@@ -306,8 +318,8 @@ class FittedModel:
             raise ValueError(f"the score of row {row} is not finite: its numbers are too large")
         return found
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Predict a class, a number, or several numbers for each row.
+    def predict(self, X: Any, offset: Any = None, exposure: Any = None) -> np.ndarray:
+        """Predict a class, a number, or several numbers for each row; means for losses with a log link.
 
         Parameters
         ----------
@@ -315,17 +327,19 @@ class FittedModel:
             If the columns of both the model and a data frame have names, columns are selected by name, and further
             columns are ignored. Else columns are in the order of ``features``. A missing value raises ValueError,
             unless the model was fitted to fill it. An unknown category causes a warning, and all its indicators are 0.
+        offset, exposure : array of shape (n,), optional
+            Known parts of the predictions and, for log links, factors of the means; by default zeros and ones.
 
         Returns
         -------
         array of shape (n,), or (n, outputs)
         """
-        return self.chosen(self.decision(X))
+        return self.chosen(self.decision(X, offset, exposure))
 
     def chosen(self, scores: np.ndarray) -> np.ndarray:
-        """Return the class with the highest score for each row, or the scores if the model has no classes."""
+        """Return the class with the highest score for each row; without classes the scores or, by a log link, means."""
         if self.classes is None:
-            return scores
+            return np.exp(scores) if self.loss.log_link else scores
         return self.classes[scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0.0).astype(int)]
 
     def probabilities(self, X: Any) -> np.ndarray:

@@ -26,6 +26,7 @@ from frankwolfe.losses.base import loss
 from frankwolfe.losses.loss_arrays import many
 from frankwolfe.objective import tasks
 from frankwolfe.objective.newton import NOISE, Sums, bracketed_root, trust_region
+from frankwolfe.objective.offset import centres
 from frankwolfe.objective.point import Guess, Point, Segment
 from frankwolfe.objective.tasks import EPSILON
 from frankwolfe.rows.samples import Samples
@@ -261,7 +262,7 @@ def kinked_point(samples: Samples, z: np.ndarray) -> Point:
     """Evaluate the objective at predictions ``z`` (without intercept) and the optimal intercept, for a kinked loss."""
     low, high = slope_ranges(samples)
     with np.errstate(over="ignore", invalid="ignore"):  # overflow shows in the objective
-        places = samples.targets - z
+        places = centres(samples.targets) - z
         order = np.argsort(places, kind="stable")
         after = low.sum() + np.cumsum((high - low)[order])  # slopes to the right of each kink
         shift = places[order[min(int(np.searchsorted(after, 0.0)), len(order) - 1)]]

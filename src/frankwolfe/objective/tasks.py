@@ -13,6 +13,7 @@ import numpy as np
 
 from frankwolfe.linalg.matrices import dot_difference, sum_of_sizes
 from frankwolfe.losses.loss_arrays import many
+from frankwolfe.objective.offset import centres
 from frankwolfe.shards.local import DataBlock, Local
 
 EPSILON = float(np.finfo(np.float64).eps)
@@ -268,8 +269,8 @@ def prediction_facts(local: Local, z: np.ndarray) -> tuple:
 
 
 def mean_target(local: Local) -> tuple:
-    """Return the weighted sum of the targets."""
-    return (local.samples.weights @ local.samples.targets,)
+    """Return the weighted sum of the targets less their offsets."""
+    return (local.samples.weights @ centres(local.samples.targets),)
 
 
 def intercept_slope(local: Local, z: np.ndarray, shift: float) -> tuple:

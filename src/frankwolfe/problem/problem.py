@@ -15,6 +15,7 @@ from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.losses import as_loss
 from frankwolfe.objective.intercept import EPSILON, InterceptSearch, ShiftedLoss, shifted
 from frankwolfe.objective.objective import Objective
+from frankwolfe.objective.offset import OffsetLoss, without_offset
 from frankwolfe.objective.point import Guess, Point
 from frankwolfe.problem.data import source_of
 from frankwolfe.problem.linear_bounds import LinearBounds, as_side
@@ -86,6 +87,10 @@ class Problem:
     intercept : bool
         Whether a number (for several outputs, one each) is added to all predictions. It is not in the set, and always
         the best one for the weights: the objective is ``min over b of F(w, b)``.
+    offset : array of shape (n,), optional
+        Known parts of the predictions, which are ``x_i' w + offset_i``, for losses of one output: for instance the
+        logarithm of the exposure of counts. `zero_value` is then the objective of the offsets alone. A store takes an
+        array, too, and a dask collection one with its chunks.
     side : LinearBounds, optional
         Linear constraints beside those of the set, for convex losses and the methods ``"auto"``, ``"corrective"`` and
         ``"shcgm"``. They are not part of the objective, its gradient or its gap: see docs/side-constraints.md.
@@ -122,8 +127,8 @@ class Problem:
     _side_reach: float | None = None
     factored: bool = False
 
-    source, loss, constraint, samples, side, feature_names = map(
-        _read_only, ("source", "loss", "constraint", "samples", "side", "feature_names")
+    source, constraint, samples, side, feature_names = map(
+        _read_only, ("source", "constraint", "samples", "side", "feature_names")
     )
 
     @teaching
@@ -137,6 +142,7 @@ class Problem:
         sample_weight: Any = None,
         intercept: bool = False,
         side: LinearBounds | None = None,
+        offset: Any = None,
     ):
         if constraint is None:
             raise TypeError("constraint is missing: pass a set, e.g. constraint=fw.L1Ball(10.0)")
@@ -146,6 +152,13 @@ class Problem:
         a_set("constraint", constraint)
         intercept, source = as_flag("intercept", intercept), source_of(X)
         refuse(source.name, source.needs, Facts(loss, source=source))
+        if offset is not None:
+            if loss.is_vector:
+                kind = type(loss).__name__
+                raise ValueError(
+                    f"offset goes with losses of one output, not with {kind}: subtract it from y if it can"
+                )
+            y, loss = source.with_offset(y, offset, loss), OffsetLoss(loss)
         found = source.load(y, sample_weight, loss, centre=intercept)
         self._source, self._feature_names = found.source, found.feature_names
         self._loss = found.samples.loss
@@ -154,6 +167,11 @@ class Problem:
         self._side = as_side(side, self.size)
         if side is not None:
             refuse("side", SIDE, Facts(self._loss))
+
+    @property
+    def loss(self) -> Any:
+        """The loss, fitted to the data."""
+        return without_offset(self._loss)
 
     @property
     def X(self) -> Any:
@@ -194,7 +212,13 @@ class Problem:
     @property
     def y(self) -> np.ndarray:
         """The targets; those on a cluster stay there."""
-        return self._samples.targets
+        targets = self._samples.targets
+        return targets.real if self._loss.with_offset else targets
+
+    @property
+    def offset(self) -> np.ndarray | None:
+        """The offsets; None if there are none. Those on a cluster stay there."""
+        return self._samples.targets.imag if self._loss.with_offset else None
 
     @property
     def intercept(self) -> bool:

@@ -211,6 +211,10 @@ class ShardSource(DataSource):
         rows = rows.through(partial(MultiOutput, outputs=loss.outputs)) if loss.outputs else rows
         return LoadedData(self, Samples(rows.centred(weights) if centre else rows, targets, weights, loss), names)
 
+    def with_offset(self, y: Any, offset: Any, loss: Any) -> Any:
+        """Return the targets, by default those of the store, and offsets as complex numbers."""
+        return super().with_offset(stored_targets(self.X, loss) if y is None else y, offset, loss)
+
     def samples_for_run(self, samples: Samples) -> Samples:
         """Return the samples with a separate count of reads."""
         return samples._replace(rows=samples.rows.for_run())

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.arguments.arrays import as_matrix, as_targets, as_weights, column_names
+from frankwolfe.arguments.arrays import as_matrix, as_targets, as_vector, as_weights, column_names
 from frankwolfe.compile.part import Opaque, is_part
 from frankwolfe.linalg.matrices import evenly_spread
 from frankwolfe.rows import as_rows
@@ -135,6 +135,13 @@ class DataSource:
         targets = as_targets(y, n, loss)
         samples = memory_samples(matrix, targets, as_weights(sample_weight, n), loss.for_targets(targets), centre)
         return LoadedData(DataSource(matrix), samples, names)
+
+    def with_offset(self, y: Any, offset: Any, loss: Any) -> Any:
+        """Return targets and offsets as complex numbers (`frankwolfe.objective.offset`), for `load`."""
+        if y is None:
+            raise TypeError("y is missing: pass the targets, one for each row of X")
+        n = self.X.shape[0] if hasattr(self.X, "shape") else len(self.X)
+        return as_targets(y, n, loss) + 1j * as_vector("offset", offset, n, "rows in X")
 
     def samples_for_run(self, samples: Any) -> Any:
         """Return the samples for one run, with a count of reads of their own."""

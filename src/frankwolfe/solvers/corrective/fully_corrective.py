@@ -444,7 +444,7 @@ def start_from_sample(problem: Problem, limits: Any = None) -> tuple[np.ndarray 
     On a cluster this is the weighted mean of the optima of all parts. It is feasible, and averages the sampling errors.
     The weights are None if all sampled rows have weight zero.
     """
-    given = problem.loss, problem.constraint, problem.intercept, limits
+    given = problem.constraint, problem.intercept, limits
     (found,) = problem.objective.shards.run(sample_optimum, *given)
     if not found:
         return None, 0
@@ -454,7 +454,7 @@ def start_from_sample(problem: Problem, limits: Any = None) -> tuple[np.ndarray 
     return w, sum(rows for _, _, rows in found)
 
 
-def sample_optimum(local: Local, loss: Any, constraint: Any, intercept: bool, limits: Any) -> tuple:
+def sample_optimum(local: Local, constraint: Any, intercept: bool, limits: Any) -> tuple:
     """Return a list with one entry: the optimum of the sample of a part, the sample's weight, and the rows read.
 
     The relative gap is 1e-3. That may be less than the sampling error, but passes over the sample are cheap. With a gap
@@ -470,7 +470,8 @@ def sample_optimum(local: Local, loss: Any, constraint: Any, intercept: bool, li
     matrices = [rows.matrix(d) if rows.is_sparse else rows.values for rows in map(features_of, chunks)]
     matrices = [matrix[::SAMPLED] for matrix in matrices]
     X = np.concatenate(matrices) if isinstance(matrices[0], np.ndarray) else sparse.vstack(matrices, format="csr")
-    sample = Problem(X, local.samples.targets[chosen], loss, constraint, sample_weight=weights, intercept=intercept)
+    targets, loss = local.samples.targets[chosen], local.samples.loss
+    sample = Problem(X, targets, loss, constraint, sample_weight=weights, intercept=intercept)
     with compile_above(0) if local.losses.compiled else nullcontext():  # kernels are loaded already
         sample = sample.own(local.executor)
         solver, target = CorrectiveSolver(sample, sample.default_start(), limits=limits), 1e-3 * sample.zero_value

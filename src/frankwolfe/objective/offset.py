@@ -1,0 +1,84 @@
+"""Offsets: known parts of the predictions, one number for each row.
+
+A problem with offsets ``o`` minimises ``sum_i p_i f(x_i' w + o_i, y_i)``. Its targets are complex numbers ``y + i o``,
+so that whatever stores, cuts or sends targets takes the offsets along, and `OffsetLoss` adds them to the predictions.
+Everything else sees a loss like any other. The conjugate of ``z -> f(z + o)`` is ``f*(a) - a o``.
+"""
+
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frankwolfe.compile.verbs import (
+    conjugate,
+    curvature,
+    derivative,
+    kink_slopes,
+    nearest_slope,
+    residual,
+    smoothed_derivative,
+    smoothness,
+    value,
+)
+from frankwolfe.losses.base import loss
+
+FORWARDED = ("takes_arrays", "convex", "smooth", "targets", "neighbours", "log_link", "has_conjugate", "has_residual")
+"""Facts of the loss that do not depend on offsets."""
+
+
+@loss(with_offset=True, **{name: property(attrgetter(f"base.{name}")) for name in FORWARDED})
+class OffsetLoss(NamedTuple):
+    """A loss of one output at ``z + o``, for targets ``y + i o``."""
+
+    base: Any
+
+    def value(self, z, y):
+        """Return the loss of one sample."""
+        return value(self.base, z + y.imag, y.real)
+
+    def derivative(self, z, y):
+        """Return the first derivative in ``z``."""
+        return derivative(self.base, z + y.imag, y.real)
+
+    def smoothed_derivative(self, z, y, beta):
+        """Return the first derivative in ``z`` of the loss, smoothed if it has kinks."""
+        return smoothed_derivative(self.base, z + y.imag, y.real, beta)
+
+    def curvature(self, z, y):
+        """Return the second derivative in ``z``."""
+        return curvature(self.base, z + y.imag, y.real)
+
+    def residual(self, z, y, a):
+        """Return the Fenchel-Young residual at a slope ``a``."""
+        return residual(self.base, z + y.imag, y.real, a)
+
+    def conjugate(self, a, y):
+        """Return the conjugate at a slope ``a``."""
+        return conjugate(self.base, a, y.real) - a * y.imag
+
+    def nearest_slope(self, a, y):
+        """Return a slope near ``a`` in the domain of the conjugate, which offsets do not change."""
+        return nearest_slope(self.base, a, y.real)
+
+    def kink_slopes(self, y):
+        """Return the slopes to the left and right of the kink."""
+        return kink_slopes(self.base, y.real)
+
+    def smoothness(self):
+        """Return the Lipschitz constant of the derivative."""
+        return smoothness(self.base)
+
+    def for_targets(self, targets):
+        """Return the loss for these targets."""
+        return self._replace(base=self.base.for_targets(targets.real))
+
+
+def without_offset(loss: Any) -> Any:
+    """Return the loss that a user has chosen."""
+    return loss.base if loss.with_offset else loss
+
+
+def centres(targets: np.ndarray) -> np.ndarray:
+    """Return the targets less their offsets: predictions without an offset that equal the targets."""
+    return targets.real - targets.imag
