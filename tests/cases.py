@@ -12,6 +12,7 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
+from frankwolfe.problem.requirements import BOUNDED_CURVATURE, needs_of
 from tests.reference.losses import FORMULAS
 from tests.reference.textbook import CONSTANT_STEP
 
@@ -162,6 +163,11 @@ LAYOUTS = {
     "csr64-int64": lambda X: _csr(X, np.float64, np.int64),
     "csr32-int64": lambda X: _csr(X, np.float32, np.int64),
 }
+
+
+def takes(method, loss):
+    """Return whether a method can have a loss: some need one of bounded curvature."""
+    return bool(np.isfinite(loss.smoothness())) or BOUNDED_CURVATURE not in needs_of(method)
 
 
 def name_of(case):

@@ -151,7 +151,8 @@ def _lowest_along(problem: "Problem", w: np.ndarray, direction: np.ndarray, fun:
     objective = problem.objective
     z, images = objective.predict(w), objective.predict(direction)
     for _ in range(LENGTHENINGS):
-        value = problem.value_of_predictions(objective.shards.keep(mix, z, images, step))
+        linear = objective.linear(w) + step * objective.linear(direction)
+        value = problem.value_of_predictions(objective.shards.keep(mix, z, images, step), linear)
         if not value < fun:
             break
         fun, step = value, 4.0 * step

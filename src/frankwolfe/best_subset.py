@@ -103,6 +103,8 @@ def best_subset(
     if isinstance(max_features, bool) or not isinstance(max_features, int | np.integer) or max_features < 1:
         raise ValueError(f"max_features must be a positive int, or None for no limit; got {max_features!r}")
     problem.source.require_memory("max_features")
+    if problem.linear is not None:
+        raise ValueError("max_features goes with problems without a linear term: its bounds are for losses alone")
     search = Search(problem, int(max_features), tol, max_passes, max_nodes, options)
     return search.result(x0)
 

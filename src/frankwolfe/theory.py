@@ -105,6 +105,8 @@ class RateBounds:
             raise ValueError("the rate bounds hold for equal sample weights only")
         self.n, self.batch_size = problem.n, batch_size
         self.smoothness = float(problem.loss.smoothness())
+        if not np.isfinite(self.smoothness):
+            raise ValueError(f"the rate bounds need a loss of bounded curvature, unlike {type(problem.loss).__name__}")
         self.diameters = diameters(problem)
         w0 = problem.default_start() if w0 is None else w0
         start = problem.evaluate(w0)

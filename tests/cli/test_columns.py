@@ -544,7 +544,7 @@ def test_offset_and_exposure_are_columns(desk):
     shown = call(
         "fit", "claims.csv", "-t", "y", "--loss", "poisson", "--radius", 1, *columns, "-o", "m.npz", "--folds", 2
     )
-    assert "poisson loss" in shown
+    assert "poisson loss" in shown.stderr + shown.stdout
     expected = fw.FrankWolfeRegressor("poisson", radius=1.0).fit(X, y, offset=base, exposure=years)
     model = fw.load_model(desk / "m.npz")
     np.testing.assert_allclose(model.weights, expected.coef_, atol=1e-3)

@@ -8,6 +8,7 @@ import numpy as np
 
 import frankwolfe as fw
 from frankwolfe.methods.steps import STEPS
+from frankwolfe.problem.requirements import BOUNDED_CURVATURE, needs_of
 from tests.fuzz import data, rational, sets
 from tests.reference import sets as known
 
@@ -19,8 +20,11 @@ KINDS = 8
 
 TOLERANCES = (0.0, 1e-3, 1e-4, 1e-6, 1e-8)
 SIDE_TOLERANCES = (1e-6, 1e-3, 1e-2, 0.1)
-CHANCES = {"solved": 0.08, "units": 0.25, "side": 0.12}
-"""Parts of the interpreted cases: with an optimum known exactly, in other units, with side constraints."""
+CHANCES = {"solved": 0.08, "units": 0.25, "side": 0.12, "offset": 0.15, "linear": 0.15}
+"""Parts of the interpreted cases: with an optimum known exactly, in other units, with side constraints, and so on."""
+
+LARGEST_LOGARITHM = 3.0
+"""Size of predictions that are logarithms: their exponentials are of ordinary size."""
 
 EXPONENTS = (-50, 51)
 """Units are powers of two between these: from 1e-15 to 1e15. Then only the exponents of numbers change."""
@@ -64,6 +68,8 @@ class Case:
     optimum: Fraction | None = None
     base: "Case | None" = field(default=None, repr=False)
     units: tuple[float, float] = (1.0, 1.0)
+    offset: np.ndarray | None = None
+    linear: np.ndarray | None = None
 
     @property
     def size(self):
@@ -75,7 +81,8 @@ class Case:
         """Return the problem, made anew."""
         bounds = None if self.side is None else fw.LinearBounds(self.side.A, self.side.lower, self.side.upper)
         constraint = self.constraint.make()
-        return fw.Problem(self.X, self.y, self.loss, constraint, self.sample_weight, self.intercept, side=bounds)
+        beside = {"side": bounds, "offset": self.offset, "linear": self.linear}
+        return fw.Problem(self.X, self.y, self.loss, constraint, self.sample_weight, self.intercept, **beside)
 
     @property
     def constraint_has_spectrum(self):
@@ -98,6 +105,8 @@ class Case:
             optimum=None if self.optimum is None else self.optimum * Fraction(scale),
             base=self,
             units=(of_columns, of_targets),
+            offset=None if self.offset is None else of_targets * self.offset,
+            linear=None if self.linear is None else self.linear * (scale / of_weights),
         )
 
     def objective_unit(self, of_targets):
@@ -143,7 +152,8 @@ def make(seed, number):
         method, layout = str(rng.choice(METHODS)), str(rng.choice(list(data.LAYOUTS)))
         intercept, form = bool(rng.random() < 0.4), rng
     if chance["solved"]:
-        name, loss, layout, intercept, chance["side"] = "solved", "squared", "dense", False, False
+        name, loss, layout, intercept = "solved", "squared", "dense", False
+        chance |= {"side": False, "offset": False, "linear": False}
     if not data.LOSSES[loss].smooth:
         method = "shcgm" if method in STEPWISE else "auto"
     outputs = int(form.integers(2, 5)) if loss in ("multinomial", "multitask-squared") else 0
@@ -164,12 +174,24 @@ def make(seed, number):
         X, damage = data.table(rng, int(rng.choice([1, 2, 3, 5, 8, 12, 20, 30])), d)
         y = data.targets(rng, loss, X, outputs)
         weights, weighted = data.weights(rng, len(X))
+        if data.LOSSES[loss].log_link:
+            largest = float((np.abs(X) @ known.reach(constraint, d).astype(float)).max())
+            X *= min(1.0, LARGEST_LOGARITHM / largest) if largest > 0.0 else 1.0
+            y[0 if weights is None else int(np.argmax(weights))] = 1.0  # means are not all zero
     side = None
     if chance["side"] and data.LOSSES[loss].convex:
         method, side = "auto" if method != "shcgm" else method, _side(rng, constraint, X.shape[1], outputs)
+    d = X.shape[1] * max(1, outputs)
+    offset = rng.normal(size=len(X)) * (np.abs(y).max() or 1.0) if chance["offset"] and not outputs else None
+    if offset is not None and data.LOSSES[loss].targets != "real":
+        offset /= np.abs(y).max()
+    linear = rng.normal(size=d) * float(10.0 ** rng.uniform(-3.0, 1.0)) if chance["linear"] else None
     slow = sets.needs_programs(constraint)
     smooth = data.LOSSES[loss].smooth
     chosen, step = (method, "its own") if compiled or side or not smooth else _method(rng, method)
+    if data.LOSSES[loss].log_link and _needs_smoothness(chosen, step):
+        method = chosen = "auto"
+        step = "its own"
     start = str(rng.choice(["default", "point", "result"], p=[0.7, 0.12, 0.18]))
     case = Case(
         seed=seed,
@@ -195,15 +217,26 @@ def make(seed, number):
             "data": " + ".join(sorted(damage)) or "plain",
             "start": start,
             "side": "none" if side is None else "yes",
+            "offset": "no" if offset is None else "yes",
+            "linear": "no" if linear is None else "yes",
             "units": "other" if chance["units"] else "plain",
         },
         extra=damage,
         side=side,
         optimum=optimum,
+        offset=offset,
+        linear=linear if linear is None or not outputs else linear.reshape(-1, outputs),
     )
     if not chance["units"] or layout in ("integers", "polars"):  # whole numbers have the unit one
         return case
     return case.in_units(*2.0 ** rng.integers(*EXPONENTS, 2))
+
+
+def _needs_smoothness(method, step):
+    """Return whether a method needs a loss of bounded curvature."""
+    found = fw.methods.METHODS[method] if isinstance(method, str) else method
+    found = found if step not in STEPS else found._replace(step=STEPS[step])
+    return BOUNDED_CURVATURE in needs_of(found)
 
 
 def _columns(rng, name, outputs):

@@ -444,7 +444,10 @@ def _rounding(run, value):
     blur = EPS * (d + 4) * (np.abs(known.X) @ most + np.abs(run.result.intercept).max())
     smooth = known.smoothness
     squares = float((known.p * blur**2).sum())
-    found = sqrt(2.0 * smooth * float(value) * squares) + smooth * squares + 2.0 * (n + 12) * EPS * float(value)
+    terms = known.linear_reach
+    value = max(float(value) + terms, 0.0)  # of the losses
+    found = (n + d + 12) * EPS * terms
+    found += sqrt(2.0 * smooth * value * squares) + smooth * squares + 2.0 * (n + 12) * EPS * float(value)
     found += 0.0 if known.loss.smooth else float(known.p @ blur)  # no slope is above 1
     # an intercept may be at infinity: its slope is zero to rounding, and so are objective and bound
     return found + run.case.intercept * (LEAST * _size_of_gaps(run) + 1e-11 * float(known.zero))
@@ -454,7 +457,7 @@ def _size_of_gaps(run):
     """Sum of the sizes of the terms of a gap, at the zero model without an intercept or at one of the size of ours."""
     known = run.recomputed
     reached = np.abs(known.X) @ known.reach.reshape(known.X.shape[1], -1).sum(axis=1)
-    return float((_pulls(run) * reached).sum())
+    return float((_pulls(run) * reached).sum()) + known.linear_reach
 
 
 def _norm_of_gaps(run):

@@ -125,6 +125,9 @@ def targets(rng, loss, X, outputs):
         return np.argmax(signal, axis=1)
     if loss == "multitask-squared":
         return float(10.0 ** rng.uniform(-3.0, 3.0)) * signal
+    if LOSSES[loss].log_link:
+        means = np.exp(np.clip(signal[:, 0], -2.0, 2.0))
+        return means if LOSSES[loss].targets == "positive" else np.floor(means)
     if LOSSES[loss].targets == "labels":
         return np.where(signal[:, 0] > 0.0, 1.0, -1.0)
     return signal[:, 0] * float(10.0 ** rng.choice([0.0, 0.0, 0.0, -3.0, 3.0]))

@@ -111,7 +111,8 @@ def started(case, problem, rng=None):
     if case.start == "point":
         return point
     smooth = case.loss.smooth and not case.side
-    others = ["auto", "fw", "sfw", "away", "corrective", "stochastic-pairwise"] if smooth else ["shcgm"]
+    bounded = ["stochastic-pairwise"] if not case.loss.log_link else []
+    others = ["auto", "fw", "sfw", "away", "corrective", *bounded] if smooth else ["shcgm"]
     other = str(rng.choice(others))
     options = {"tol": case.options["tol"], "random_state": 0, "batch_size": case.options["batch_size"]}
     passes = float(rng.choice([1.0, 5.0])) if other not in ("auto", "corrective") else 50.0

@@ -43,7 +43,7 @@ def against_solver(run, facts):
         return
     facts.append("optimum compared")
     result = run.result
-    room = ACCURACY * max(scale, result.fun)
+    room = ACCURACY * max(scale, result.fun, run.recomputed.linear_reach)
     # a point of the set that is lower tells of the solver, not of us: that it is in the set, and its value, are checked
     if best > result.fun + 10.0 * room and not run.side:  # a point that violates side constraints may be lower
         yield f"a solver's optimum {best!r} is above fun {result.fun!r}"
@@ -63,7 +63,7 @@ def bounds_of_stale_tables(run):
     z, samples = at.shifted().reshape(problem.samples.shape), problem.samples
     for spread in 10.0 ** rng.uniform(-4.0, 1.0, size=STALE):
         moved = z + spread * (1.0 + np.abs(z).max()) * rng.normal(size=z.shape)
-        slopes = [problem.loss.derivative(moved[i], samples.targets[i]) for i in range(problem.n)]
+        slopes = [problem.objective.base_loss.derivative(moved[i], samples.targets[i]) for i in range(problem.n)]
         table = balanced(problem, at, (samples.weights * np.array(slopes).T).T)
         yield -np.inf if table is None else problem.dual_value(table)
 
@@ -77,12 +77,14 @@ def solve(run, scale):
         b = cp.Variable((1, known.outputs)) if known.intercept else np.zeros((1, known.outputs))
         z = X @ cp.reshape(w, (X.shape[1], known.outputs), order="C") + np.ones((len(X), 1)) @ b
     else:
-        z = X @ w + (cp.Variable() if known.intercept else 0.0)
+        z = X @ w + (cp.Variable() if known.intercept else 0.0) + known.offset.astype(np.float64)
     conditions = described(problem.constraint, w)
     if run.side:
         for row, low, high in zip(run.side.A, run.side.lower, run.side.upper, strict=True):
             conditions += [row @ w >= low] * bool(np.isfinite(low)) + [row @ w <= high] * bool(np.isfinite(high))
-    program = cp.Problem(cp.Minimize(PROGRAMS[type(known.loss)](known.loss, z, y, p / scale)), conditions)
+    objective = PROGRAMS[type(known.loss)](known.loss, z, y, p / scale)
+    objective += (known.linear.astype(np.float64) / scale) @ w
+    program = cp.Problem(cp.Minimize(objective), conditions)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an answer that may be inaccurate is no answer: see below
         program.solve(solver=cp.CLARABEL, tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
@@ -98,6 +100,15 @@ def _modified_huber(loss, z, y, p):
     return p @ cp.huber(cp.pos(1 - cp.multiply(y, z)), 2)  # a square up to 2, then a line of slope 4
 
 
+def _poisson(loss, z, y, p):
+    return p @ (cp.exp(z) - cp.multiply(y, z) + y * np.log(np.where(y > 0.0, y, 1.0)) - y)
+
+
+def _tweedie(loss, z, y, p):
+    s, u = 2.0 - loss.power, loss.power - 1.0
+    return p @ (cp.exp(s * z) / s + cp.multiply(y, cp.exp(-u * z)) / u - y**s / (s * u))
+
+
 PROGRAMS = {
     fw.Logistic: lambda loss, z, y, p: p @ cp.logistic(-cp.multiply(y, z)),
     fw.Squared: lambda loss, z, y, p: p @ cp.square(z - y) / 2,
@@ -106,6 +117,9 @@ PROGRAMS = {
     fw.ModifiedHuber: _modified_huber,
     fw.Hinge: lambda loss, z, y, p: p @ cp.pos(1 - cp.multiply(y, z)),
     fw.Pinball: lambda loss, z, y, p: p @ cp.maximum(loss.quantile * (y - z), (1 - loss.quantile) * (z - y)),
+    fw.Poisson: _poisson,
+    fw.Gamma: lambda loss, z, y, p: p @ (z + cp.multiply(y, cp.exp(-z)) - np.log(y) - 1.0),
+    fw.losses.Tweedie: _tweedie,
     fw.Multinomial: _multinomial,
     fw.MultitaskSquared: lambda loss, z, y, p: p @ cp.sum(cp.square(z - y), axis=1) / 2,
 }

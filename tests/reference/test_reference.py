@@ -40,6 +40,7 @@ def test_a_set_from_its_definition_has_the_vertices_of_the_library(name):
 def test_a_loss_from_its_formula_is_that_of_the_library(loss):
     rng = np.random.default_rng(0)
     z = rng.normal(size=60) * 10.0 ** rng.uniform(-3, 3, 60)
+    z = np.clip(z, -500.0, 500.0) if loss.log_link else z
     y = cases.fitting(loss, rng.normal(size=60))
     expected = [loss.value(*pair) for pair in zip(z, y, strict=True)]
     np.testing.assert_allclose(losses(loss, z, y).astype(float), expected, rtol=1e-12, atol=1e-300)

@@ -83,6 +83,8 @@ def signed(columns: Any, X: Any) -> Any:
 
 def offset_of(X: Any, offset: Any, exposure: Any, loss: Any) -> np.ndarray | None:
     """Return the offsets of the rows with the logarithm of their exposure; None if there are none."""
+    if offset is None and exposure is None:
+        return None
     return as_offset(offset, exposure, loss, X.shape[0] if hasattr(X, "shape") else len(X))
 
 

@@ -96,6 +96,10 @@ class Units(NamedTuple):
     side: float = 1.0
 
 
+NO_LINEAR = np.zeros(0)
+"""Coefficients of the linear term of an objective that has none."""
+
+
 class Setting(NamedTuple):
     """What a part may need to know when a run starts.
 
@@ -128,6 +132,9 @@ class Setting(NamedTuple):
         Those of the estimate, which is made first; one that does not end where it has none.
     objective : Objective, optional
         Computes sums over all rows by tasks, where the loop does not have all of them in memory.
+    linear : array
+        Coefficients of the objective's linear term; empty if there is none. ``r`` starts there: an estimate that
+        recomputes or fades ``r`` adds them again (`frankwolfe.methods.gradient.add_linear`).
     """
 
     samples: Any
@@ -143,6 +150,7 @@ class Setting(NamedTuple):
     size: int = 0
     epochs: Epochs = ONE_EPOCH
     objective: Any = None
+    linear: np.ndarray = NO_LINEAR
 
     @property
     def n(self) -> int:

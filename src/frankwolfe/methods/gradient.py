@@ -70,6 +70,16 @@ def fade(gradient, factor):
 
 
 @routine
+def add_linear(gradient, linear, part):
+    """Add ``part`` of the linear term's coefficients to ``r``; do nothing if the objective has no linear term."""
+    r = gradient.r
+    for j in range(len(linear)):
+        r[j] += part * linear[j]
+    if len(linear) > 0:
+        rebuild(gradient.tracker, r)
+
+
+@routine
 def count_rows(gradient, number):
     """Charge the step for rows that it reads beside its batch; a negative number for those that it leaves unread."""
     gradient.counters[ROWS_READ] += number

@@ -29,6 +29,7 @@ from frankwolfe.compile.verbs import (
     value,
 )
 from frankwolfe.methods.base import Epochs, StepDefaults, accept, checked_decay, place_in_epoch, step_rule
+from frankwolfe.methods.gradient import Gradient
 from frankwolfe.problem.requirements import BOUNDED_CURVATURE
 
 # --- Step sizes that are known beforehand.
@@ -225,17 +226,24 @@ ROUNDING = 1e-14
 
 
 class SampleLine(NamedTuple):
-    """The objective along ``z + gamma q``: ``z`` are all predictions at the iterate, ``q`` their change at step 1."""
+    """The objective along ``z + gamma q``: ``z`` are all predictions at the iterate, ``q`` their change at step 1.
+
+    ``rise`` is the change of the objective's linear term at step 1.
+    """
 
     samples: Any
     z: np.ndarray
     q: np.ndarray
+    rise: float
 
     def along(self, gamma):
-        """Return the objective at ``z + gamma q``, and its first and second derivative in ``gamma``."""
+        """Return the objective at ``z + gamma q``, and its first and second derivative in ``gamma``.
+
+        Of the linear term only the change is counted.
+        """
         samples, z, q = self.samples, self.z, self.q
         targets, weights, loss = samples.targets, samples.weights, samples.loss
-        total, rise, curve = 0.0, 0.0, 0.0
+        total, rise, curve = gamma * self.rise, self.rise, 0.0
         for i in range(len(z)):
             at = z[i] + gamma * q[i]
             total += weights[i] * value(loss, at, targets[i])
@@ -257,25 +265,30 @@ class SampleLine(NamedTuple):
 
 
 @routine
-def line_along(move, samples, iterate, z, q):
+def line_along(move, samples, iterate, z, q, rise):
     """Fill ``z`` with all predictions and ``q`` with their change for a step of 1 along the move; return the line."""
     rows = samples.rows
     for i in range(len(z)):
         z[i] = prediction(iterate, rows, i)
         q[i] = shift(move, rows, i, z[i])
-    return SampleLine(samples, z, q)
+    return SampleLine(samples, z, q, rise)
 
 
 class LineState(NamedTuple):
-    """State of a rule that searches a line: the rule, all predictions, and their change for a step of 1."""
+    """State of a rule that searches a line: the rule, all predictions, their change at step 1, the linear term."""
 
     rule: Any
     here: np.ndarray
     ahead: np.ndarray
+    linear: np.ndarray
+    unit: np.ndarray
 
     def length(self, move, samples, gradient, iterate, t):
         """Return the step size along the move."""
-        line = line_along(move, samples, iterate, self.here, self.ahead)
+        rise = 0.0
+        if len(self.linear) > 0:
+            rise = -slope(move, Gradient(self.linear, self.unit, gradient.counters, gradient.tracker), iterate)
+        line = line_along(move, samples, iterate, self.here, self.ahead, rise)
         return search(self.rule, line, slope(move, gradient, iterate), max_step(move), t)
 
     def search(self, line, fall, most, t):
@@ -291,7 +304,7 @@ class LineSearchDefaults(StepDefaults):
 
     def for_run(self, setting):
         """Return the state of the rule, with memory for the predictions and their change."""
-        return LineState(self.memory(setting), setting.room(), setting.room())
+        return LineState(self.memory(setting), setting.room(), setting.room(), setting.linear, np.ones(1))
 
     def memory(self, setting):
         """Return the object whose ``search`` the state calls: the rule itself, if it remembers nothing."""

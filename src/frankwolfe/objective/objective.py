@@ -22,7 +22,7 @@ Before = Point | Guess | None
 
 
 class Objective:
-    """``F(w) = sum_i p_i f(x_i' w, y_i)``, minimised over the intercept if the problem has one.
+    """``F(w) = sum_i p_i f(x_i' w, y_i) + <c, w>``, minimised over the intercept if the problem has one.
 
     Parameters
     ----------
@@ -34,6 +34,9 @@ class Objective:
         Runs tasks on the rows. By default `Local`, for rows in memory.
     starts_at_zero : bool
         Whether runs start at zero weights. If calls are costly, evaluating F(0) then computes the first gradient too.
+    linear : array, optional
+        The coefficients ``c``, flat. They need no rows, so tasks know nothing of them: this class adds the linear term
+        to values, and ``c`` to gradients. A point is given by its predictions and its linear term.
     """
 
     def __init__(
@@ -42,11 +45,13 @@ class Objective:
         size: int,
         shards: Shards | None = None,
         starts_at_zero: bool = False,
+        linear: np.ndarray | None = None,
     ):
         self.samples, self.size, self.outputs = samples, size, samples.rows.outputs
         self.intercept = isinstance(samples.loss, ShiftedLoss)
         self.base_loss = samples.loss.base if self.intercept else samples.loss  # of predictions with the intercept
         self.shards: Any = shards or Local(samples._replace(loss=self.base_loss), size)
+        self.coefficients = linear
         self._starts_at_zero = starts_at_zero and not self.intercept
         self._pass_at_zero: tuple[Point, np.ndarray] | None = None
         self._atom_slopes: list[tuple[Any, Any, np.ndarray]] = []
@@ -82,9 +87,17 @@ class Objective:
         """Return all predictions without an intercept, in the shape of the targets: half a pass."""
         return self.shards.keep(tasks.predict, w)
 
+    def linear(self, w: Any) -> float:
+        """Return the linear term ``<c, w>``."""
+        return 0.0 if self.coefficients is None else float(self.coefficients @ w)
+
+    def with_linear(self, gradient: np.ndarray, at: Any = slice(None)) -> np.ndarray:
+        """Return a gradient, or its entries ``at``, after the part of the linear term is added."""
+        return gradient if self.coefficients is None else gradient + self.coefficients[at]
+
     def gradient(self, alpha: Any) -> np.ndarray:
-        """Return ``X' alpha``, flat, for one weighted derivative per prediction: half a pass."""
-        return self.shards.run(tasks.gradient, alpha)[0]
+        """Return ``X' alpha + c``, flat, for one weighted derivative per prediction: half a pass."""
+        return self.with_linear(self.shards.run(tasks.gradient, alpha)[0])
 
     def at(self, w: Any, before: Before = None, since: Any = None) -> tuple[Point, np.ndarray]:
         """Evaluate the objective and its gradient at the weights ``w``: the exact pass.
@@ -97,21 +110,26 @@ class Objective:
             return known
         if self.intercept:  # the best intercept needs all predictions first
             z = self.predict(w)
-            found = self.point(z, before, None if since is None else Segment(self, since, z))
+            found = self.point(z, before, None if since is None else Segment(self, since, z), self.linear(w))
             return found, self.gradient(found.alpha)
         more = self.shards.calls_are_costly
         found = self.shards.run(tasks.exact_pass, w, keep=3, also=(since, more))
         z, losses, alpha, value, reach, along, gradient = found
         z, size = z.ravel(), float(reach) if more else None
         slope = None if since is None else (since, z, float(along))
-        return Point(z, losses, alpha.ravel(), float(value), size=size, along=slope), gradient
+        at = Point(z, losses, alpha.ravel(), float(value), size=size, along=slope)
+        return _with_linear(at, self.linear(w)), self.with_linear(gradient)
 
-    def point(self, z: Any, before: Before = None, segment: Segment | None = None) -> Point:
+    def point(self, z: Any, before: Before = None, segment: Segment | None = None, linear: float = 0.0) -> Point:
         """Evaluate the objective at the predictions ``z``, with the optimal intercept if the problem has one.
 
         ``before`` is a nearby point, whose intercept starts the search. ``segment`` is the segment along which the
-        caller needs the directional derivative.
+        caller needs the directional derivative. ``linear`` is the linear term at the weights.
         """
+        return _with_linear(self._point(z, before, segment), linear)
+
+    def _point(self, z: Any, before: Before, segment: Segment | None) -> Point:
+        """Evaluate the losses at the predictions ``z``, with the optimal intercept if the problem has one."""
         samples, z = self.samples, z.reshape(self.samples.shape)
         if self.intercept and not samples.loss.smooth:
             return kinked_point(samples, z)
@@ -186,9 +204,9 @@ class Objective:
         """Return the sum of two vectors of predictions."""
         return self.shards.keep(tasks.mix, z, other, 1.0)
 
-    def segment(self, at: Point, images: Any) -> Segment:
-        """Return the line segment from a point to the predictions ``images``."""
-        return Segment(self, at.z, images)
+    def segment(self, at: Point, images: Any, linear: float = 0.0) -> Segment:
+        """Return the line segment from a point to the predictions ``images``, where the linear term is ``linear``."""
+        return Segment(self, at.z, images, (at.linear, linear))
 
     def curvatures(self, at: Point, care: float, floor: float) -> Any:
         """Return weighted second derivatives at a point, one per prediction, bounded below by ``floor``.
@@ -205,13 +223,13 @@ class Objective:
 
     def increase(self, there: Point, here: Point) -> float:
         """Return the increase of the objective from one point to another, summed sample by sample."""
-        return float(self.shards.run(tasks.increase, there.losses, here.losses)[0])
+        return float(self.shards.run(tasks.increase, there.losses, here.losses)[0]) + there.linear - here.linear
 
     def gap_rounding(self, at: Point, alpha: Any) -> float:
         """Return a bound on the rounding error of a gap computed from ``alpha``, from ``sum_i |alpha_i z_i|``."""
         if at.size is not None and alpha is at.alpha:
-            return 4.0 * EPSILON * at.size
-        return 4.0 * EPSILON * float(self.shards.run(tasks.sizes, alpha, at.z)[0])
+            return 4.0 * EPSILON * (at.size + abs(at.linear))
+        return 4.0 * EPSILON * (float(self.shards.run(tasks.sizes, alpha, at.z)[0]) + abs(at.linear))
 
     def residuals(self, at: Point, alpha: Any) -> float:
         """Return the Fenchel-Young residual ``sum_i p_i (f_i(z_i) + f_i*(alpha_i / p_i) - alpha_i z_i / p_i)``.
@@ -269,3 +287,8 @@ class Objective:
         at = self.point(self.zeros())
         largest = max(self.shards.run(tasks.largest_curvature, at.z, at.shift, at.losses, at.alpha)[0])
         return largest if 0.0 < largest < np.inf else 1.0
+
+
+def _with_linear(at: Point, linear: float) -> Point:
+    """Return a point after the linear term is added to its objective."""
+    return at._replace(value=at.value + linear, linear=linear) if linear else at

@@ -43,6 +43,8 @@ class Point(NamedTuple):
         Approximate second derivative in the intercept.
     size : float or None
         ``sum_i |alpha_i z_i|``, if computed. On a cluster it always is.
+    linear : float
+        The linear term, which the objective includes.
     along : tuple or None
         Predictions at both ends of a segment and the directional derivative along it, if computed.
     """
@@ -56,6 +58,7 @@ class Point(NamedTuple):
     mean: np.ndarray | None = None
     curve: np.ndarray | None = None
     size: float | None = None
+    linear: float = 0.0
     along: tuple[Any, Any, float] | None = None
 
     def proven(self, gap: float) -> float:
@@ -63,8 +66,8 @@ class Point(NamedTuple):
         return gap if self.stationary else float("inf")
 
     def reach(self) -> float:
-        """Return ``sum_i |alpha_i z_i|``, the scale of the rounding error of ``sum_i alpha_i z_i``."""
-        return sum_of_sizes(self.alpha, self.z) if self.size is None else self.size
+        """Return the scale of the rounding error of ``sum_i alpha_i z_i`` plus the linear term."""
+        return (sum_of_sizes(self.alpha, self.z) if self.size is None else self.size) + abs(self.linear)
 
     def shifted(self) -> np.ndarray:
         """Return the predictions with the intercept added, flat."""
@@ -80,10 +83,12 @@ class Segment:
         The objective.
     z, images : array or Kept
         Predictions at the start and at the end.
+    linear : tuple of float
+        The linear term at both ends.
     """
 
-    def __init__(self, objective: "Objective", z: Any, images: Any):
-        self.objective, self.ends = objective, (z, images)
+    def __init__(self, objective: "Objective", z: Any, images: Any, linear: tuple[float, float] = (0.0, 0.0)):
+        self.objective, self.ends, self._linear = objective, (z, images), linear
         self.ahead = objective.shards.keep(tasks.difference, images, z)
 
     def predictions(self, gamma: float, predict: Callable[[float], Any] | None = None) -> Any:
@@ -103,8 +108,16 @@ class Segment:
             return found
         return predict(gamma)
 
+    def linear(self, gamma: float) -> float:
+        """Return the linear term at a point of the segment."""
+        start, end = self._linear
+        return end if gamma == 1.0 else start + gamma * (end - start)
+
     def slope(self, there: Point) -> float:
-        """Return the directional derivative ``<alpha, images - z>`` at a point of the segment."""
+        """Return the directional derivative at a point of the segment, of losses and linear term."""
+        return self._slope_of_losses(there) + self._linear[1] - self._linear[0]
+
+    def _slope_of_losses(self, there: Point) -> float:
         if there.along is not None and there.along[0] is self.ends[0] and there.along[1] is self.ends[1]:
             return there.along[2]
         return float(self.objective.shards.run(tasks.inner, there.alpha, self.ahead)[0])
@@ -121,15 +134,20 @@ class ShardLine:
         Predictions at the iterate, and their change for a step of 1.
     shift : array or None
         The intercept; None for a problem without intercept.
+    rise : float
+        Change of the linear term for a step of 1.
     """
 
-    def __init__(self, objective: "Objective", z: Any, ahead: Any, shift: np.ndarray | None):
-        self.objective, self._line = objective, (z, ahead, shift)
+    def __init__(self, objective: "Objective", z: Any, ahead: Any, shift: np.ndarray | None, rise: float = 0.0):
+        self.objective, self._line, self._rise = objective, (z, ahead, shift), rise
 
     def along(self, gamma: float) -> tuple[float, float, float]:
-        """Return the objective at ``z + gamma ahead``, and its first and second derivative in ``gamma``."""
+        """Return the objective at ``z + gamma ahead``, and its first and second derivative in ``gamma``.
+
+        Of the linear term only the change is counted.
+        """
         value, slope, curvature = self.objective.shards.run(tasks.line_sums, *self._line, gamma)
-        return float(value), float(slope), float(curvature)
+        return float(value) + gamma * self._rise, float(slope) + self._rise, float(curvature)
 
     def squares(self) -> float:
         """Return ``sum_i p_i q_i^2``, where ``q`` is ``ahead``."""

@@ -45,4 +45,5 @@ def fingerprint(problem: Any) -> dict[str, str]:
         "set": digest(problem.constraint),
         "intercept": "yes" if problem.intercept else "no",
     }
+    found |= {} if problem.linear is None else {"linear term": digest(problem.linear)}
     return found if side is None else found | {"side constraints": digest((side.A, side.lower, side.upper))}

@@ -87,6 +87,9 @@ class Problem:
     intercept : bool
         Whether a number (for several outputs, one each) is added to all predictions. It is not in the set, and always
         the best one for the weights: the objective is ``min over b of F(w, b)``.
+    linear : array of shape (d,), or (d, outputs), optional
+        Coefficients ``c`` of a linear term ``<c, w>`` that is added to the objective. The objective at zero weights, to
+        which tolerances are relative, stays as it is, and the optimum may be negative.
     offset : array of shape (n,), optional
         Known parts of the predictions, which are ``x_i' w + offset_i``, for losses of one output: for instance the
         logarithm of the exposure of counts. `zero_value` is then the objective of the offsets alone. A store takes an
@@ -120,6 +123,7 @@ class Problem:
     """
 
     _side: LinearBounds | None = None
+    _linear: np.ndarray | None = None
     _feature_names: list[str] | None = None
     _objective: Objective | None = None
     _zero_model: Point | None = None
@@ -143,6 +147,7 @@ class Problem:
         intercept: bool = False,
         side: LinearBounds | None = None,
         offset: Any = None,
+        linear: Any = None,
     ):
         if constraint is None:
             raise TypeError("constraint is missing: pass a set, e.g. constraint=fw.L1Ball(10.0)")
@@ -165,6 +170,7 @@ class Problem:
         self._samples = found.samples._replace(loss=shifted(self._loss) if intercept else self._loss)
         self._constraint = for_shape(constraint, self.d, self.outputs)
         self._side = as_side(side, self.size)
+        self._linear = None if linear is None else self.flat("linear", linear)
         if side is not None:
             refuse("side", SIDE, Facts(self._loss))
 
@@ -221,6 +227,11 @@ class Problem:
         return self._samples.targets.imag if self._loss.with_offset else None
 
     @property
+    def linear(self) -> np.ndarray | None:
+        """The coefficients of the linear term, flat; None if there is none."""
+        return self._linear
+
+    @property
     def intercept(self) -> bool:
         """Whether there is a free intercept."""
         return isinstance(self._samples.loss, ShiftedLoss)
@@ -247,7 +258,7 @@ class Problem:
         """Return the objective for samples of the source of this problem."""
         shards = self._source.shards(samples._replace(loss=self._loss), self.size, executor)
         at_zero = shards.calls_are_costly and bool(self._constraint.contains(self.zero()))
-        return Objective(samples, self.size, shards, at_zero)
+        return Objective(samples, self.size, shards, at_zero, self._linear)
 
     @property
     def zero_value(self) -> float:
@@ -268,9 +279,12 @@ class Problem:
         return self._guess or self.zero_model
 
     @single_threaded
-    def value_of_predictions(self, z: np.ndarray) -> float:
-        """Objective where the predictions without an intercept are ``z``; with the best intercept, if there is one."""
-        return self.objective.point(z, self.zero_model if self.intercept else None).value
+    def value_of_predictions(self, z: np.ndarray, linear: float = 0.0) -> float:
+        """Objective where the predictions without an intercept are ``z``; with the best intercept, if there is one.
+
+        ``linear`` is the linear term there.
+        """
+        return self.objective.point(z, self.zero_model if self.intercept else None, linear=linear).value
 
     @single_threaded
     def tolerance(self, tol: float) -> float:
@@ -295,6 +309,7 @@ class Problem:
         kind = type(self.constraint).__name__
         size = f"{self.n} x {self.d}" + (f" -> {self.outputs}" if self.outputs else "")
         side = "" if self._side is None else f", {self._side}"
+        side += "" if self._linear is None else ", with a linear term"
         return f"Problem({size}, {stored}, {self.X.dtype}, {type(self.loss).__name__}, {kind}{side})"
 
     @single_threaded
@@ -455,6 +470,13 @@ class Problem:
             self._side_reach = 0.0 if self._side is None else self._side.reach(self._constraint)
         return self._side_reach
 
+    @property
+    def linear_reach(self) -> float:
+        """Largest size of the linear term over the set; zero without one."""
+        if self._linear is None:
+            return 0.0
+        return max(float(self._constraint.support(self._linear)), float(self._constraint.support(-self._linear)), 0.0)
+
     def head(self, rows: int) -> "Problem":
         """Return the problem of the first few rows, in the same layout: compiled code is tried on it."""
         part = copy(self)
@@ -464,10 +486,12 @@ class Problem:
         part._zero_model = part._guess = part._objective = None
         return part
 
-    def with_columns(self, X: Any, constraint: Any, side: LinearBounds | None = None) -> "Problem":
+    def with_columns(
+        self, X: Any, constraint: Any, side: LinearBounds | None = None, columns: np.ndarray | None = None
+    ) -> "Problem":
         """Return the problem of the same rows with a copy of some columns only, which is not checked, over a set.
 
-        ``side`` holds the side constraints on the weights of those columns.
+        ``side`` holds the side constraints on the weights of those ``columns``.
         """
         part = copy(self)
         part._source, part._feature_names, part._guess, part._zero_model = DataSource(X), None, None, self.zero_model
@@ -475,6 +499,8 @@ class Problem:
         part._samples = samples._replace(loss=shifted(self._loss) if self.intercept else self._loss)
         part._constraint = for_shape(constraint, X.shape[1], self.outputs)
         part._side, part._side_reach = side, None
+        if self._linear is not None and columns is not None:
+            part._linear = self._linear.reshape(self.shape)[columns].ravel()
         part._objective = part._objective_on(part._samples, self.objective.executor)
         return part
 

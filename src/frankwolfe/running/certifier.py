@@ -161,11 +161,12 @@ class CertificateSchedule(Saved):
 
 
 class Earlier(NamedTuple):
-    """An earlier iterate: its number of steps, weights and predictions."""
+    """An earlier iterate: its number of steps, weights, predictions and linear term."""
 
     steps: int
     w: np.ndarray
     z: np.ndarray
+    linear: float = 0.0
 
 
 class RecentMean:
@@ -197,7 +198,7 @@ class RecentMean:
         """
         arrays = isinstance(w, np.ndarray) and isinstance(at.z, np.ndarray)
         if arrays and self.part_left is not None and not np.isnan(self.part_left(self.solver.steps)):
-            self.earlier = Earlier(self.solver.steps, w, at.z)
+            self.earlier = Earlier(self.solver.steps, w, at.z, at.linear)
 
     def _line(self, at: Point) -> tuple[np.ndarray, float, float]:
         """Return the change of the predictions along the line, the slope along it, and its length.
@@ -208,7 +209,8 @@ class RecentMean:
         assert self.earlier is not None
         assert self.part_left is not None
         along = at.z - self.earlier.z
-        slope, left = float(at.alpha @ along), self.part_left(self.earlier.steps)
+        slope = float(at.alpha @ along) + at.linear - self.earlier.linear
+        left = self.part_left(self.earlier.steps)
         return along, slope, left / (1.0 - left) if slope < 0.0 else -1.0
 
     def promise(self, at: Point, wanted: float = 0.0) -> float:
@@ -233,12 +235,12 @@ class RecentMean:
         The predictions of the new weights take half a pass.
         """
         assert self.earlier is not None
-        problem = self.solver.problem
+        problem, objective = self.solver.problem, self.solver.problem.objective
         along, slope, length = self._line(at)
-        line = ShardLine(problem.objective, at.z, length * along, at.shift)
+        line = ShardLine(objective, at.z, length * along, at.shift, length * (at.linear - self.earlier.linear))
         gamma = LineSearch().search(line, -length * slope, 1.0, 1)
         better = w + gamma * length * (w - self.earlier.w)
-        found = problem.objective.point(problem.objective.predict(better), at)
+        found = objective.point(objective.predict(better), at, linear=objective.linear(better))
         return (found, better) if found.value < at.value and problem.constraint.contains(better) else None
 
 
@@ -400,7 +402,10 @@ class Certifier:
             return self._exactly(problem.evaluate(w)), w, 1.0
         if at_end and problem.objective.reads is not None:
             return self._checked_on_disk(w, table, known.gap_estimate)
-        at, price = problem.objective.point(problem.objective.predict(w), problem.guess), 0.5
+        at, price = (
+            problem.objective.point(problem.objective.predict(w), problem.guess, linear=problem.objective.linear(w)),
+            0.5,
+        )
         found = self._above_bound(at, w)
         if table is not None and not self.meets(found):
             slopes = balanced(problem, at, table)
@@ -434,7 +439,7 @@ class Certifier:
         without multipliers they ignore the side constraints.
         """
         problem = self.solver.problem
-        at = problem.objective.point(problem.objective.predict(w), problem.guess)
+        at = problem.objective.point(problem.objective.predict(w), problem.guess, linear=problem.objective.linear(w))
         slopes = None if table is None else balanced(problem, at, table)
         if slopes is not None:
             self.bound.offer(problem.dual_value(slopes, multipliers), slopes, multipliers)

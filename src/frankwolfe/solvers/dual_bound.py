@@ -108,7 +108,8 @@ def bound_at(problem: Problem, w: np.ndarray, alpha: np.ndarray) -> tuple[float,
     """Return `dual_gap` at the weights ``w`` and its rounding error. This takes a pass over the data."""
     if np.shape(alpha) != problem.samples.shape or not has_dual(problem.loss):
         return np.inf, 0.0
-    at = problem.objective.point(problem.objective.predict(w), problem.zero_model)
+    objective = problem.objective
+    at = objective.point(objective.predict(w), problem.zero_model, linear=objective.linear(w))
     return dual_gap(problem, at, w, alpha), problem.objective.gap_rounding(at, alpha)
 
 

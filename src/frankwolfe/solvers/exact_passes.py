@@ -130,7 +130,8 @@ class ExactPasses:
         """Optimise the intercept for the iterate ``w``. Return the point there."""
         objective, cost = self.problem.objective, self.price_of_intercept(w)
         self.cost += cost
-        at = objective.point(objective.predict(w) if cost else objective.zeros(), self._start)
+        z = objective.predict(w) if cost else objective.zeros()
+        at = objective.point(z, self._start, linear=objective.linear(w))
         self._note_intercept(at)
         return at
 

@@ -62,8 +62,11 @@ class Evidence(NamedTuple):
 
 
 def sum_rounding(problem: Problem, value: float) -> float:
-    """Return a bound on the rounding error of a value of the objective, which is a sum over all rows."""
-    return 4.0 * EPSILON * problem.n**0.5 * abs(value)
+    """Return a bound on the rounding error of a value of the objective, which is a sum over all rows.
+
+    A linear term may cancel the losses, so that the value is small and its rounding error is not.
+    """
+    return 4.0 * EPSILON * problem.n**0.5 * (abs(value) + 2.0 * problem.linear_reach)
 
 
 FEASIBLE = 1e-14

@@ -12,7 +12,7 @@ import numpy as np
 
 from frankwolfe.compile.waiting import waiting
 from frankwolfe.losses import has_dual
-from frankwolfe.methods.base import Setting, Units, estimate_for_run, others_for_run
+from frankwolfe.methods.base import NO_LINEAR, Setting, Units, estimate_for_run, others_for_run
 from frankwolfe.methods.gradient import (
     ALL_ROWS,
     COUNTERS,
@@ -110,6 +110,7 @@ class StepwiseSolver:
             units=smoothing_units(problem),
             size=problem.size,
             objective=problem.objective if by_tasks else None,
+            linear=NO_LINEAR if problem.linear is None else problem.linear,
         )
         self.rows_a_step: int | None = method.evaluations(problem.n, batch_size)
         self.batch_size = 0 if self.facts.reads_all_rows else batch_size
@@ -146,12 +147,16 @@ class StepwiseSolver:
         self.gradient.tracker.rebuild(r)
 
     def _starting_gradient(self, earlier: Mapping[str, Any] | None) -> np.ndarray:
-        """Return ``X' alpha`` for an estimate with a table, else the ``r`` that the previous run left, else zeros."""
+        """Return ``X' alpha`` for an estimate with a table, else the ``r`` that the previous run left, else zeros.
+
+        The linear term is part of it. Estimates that only add changes keep it.
+        """
+        nothing = self.problem.objective.with_linear(np.zeros(self.problem.size))
         if self.facts.has_table:
             alpha = self._slopes()
             known = isinstance(alpha, np.ndarray) and alpha.any()
-            return self.problem.objective.gradient(alpha) if known else np.zeros(self.problem.size)
-        return np.zeros(self.problem.size) if earlier is None else np.array(earlier["gradient"])
+            return self.problem.objective.gradient(alpha) if known else nothing
+        return nothing if earlier is None else np.array(earlier["gradient"])
 
     def warm_up(self) -> None:
         """Compile the kernels, or load them from the cache, without a step. Tasks are compiled where the rows are."""

@@ -52,7 +52,7 @@ def measure_move(step, move, samples, gradient, iterate, t):
 @kernel
 def fill_direction(move, identity, iterate, w, d):
     """Fill in the iterate and the direction of a move: with the rows of the identity, predictions are entries."""
-    line_along(move, identity, iterate, w, d)
+    line_along(move, identity, iterate, w, d, 0.0)
 
 
 @kernel
@@ -145,7 +145,7 @@ class TaskSteps:
         fill_direction(move, self._samples, iterate, w, d)
         shift = problem.samples.loss.shift if problem.intercept else None
         z = self.predictions(iterate.dense())
-        line = ShardLine(objective, z, objective.predict(d.ravel()), shift)
+        line = ShardLine(objective, z, objective.predict(d.ravel()), shift, objective.linear(d.ravel()))
         return float(rule.search(line, -float(gradient.dense() @ d.ravel()), max_step(move), t))
 
 

@@ -23,6 +23,7 @@ from frankwolfe.methods.gradient import (
     TABLE_CHANGE,
     add_change,
     add_gradient,
+    add_linear,
     amend,
     count_rows,
     fade,
@@ -54,10 +55,11 @@ def sweep(samples, point, alpha, r):
 
 
 class FullGradientState(NamedTuple):
-    """The derivatives of all samples at the iterate of the last step, and the sum of their conjugates."""
+    """The derivatives of all samples at the iterate of the last step, the sum of their conjugates, the linear term."""
 
     alpha: np.ndarray
     conjugates: np.ndarray
+    linear: np.ndarray
 
     def refresh(self, samples, iterate, gradient, batch, upcoming, t):
         """Compute the gradient at the iterate."""
@@ -67,6 +69,7 @@ class FullGradientState(NamedTuple):
         gradient.counters[TABLE_CHANGE] += abs(total)
         count_rows(gradient, len(samples.targets))
         rebuild(gradient.tracker, gradient.r)
+        add_linear(gradient, self.linear, 1.0)
 
 
 @estimate(FullGradientState, reads_all_rows=True, needs=(SMOOTH_LOSS, NO_SIDE, ROWS_AGAIN))
@@ -75,15 +78,16 @@ class FullGradient(NamedTuple):
 
     def for_run(self, setting):
         """Make room for the derivatives."""
-        return FullGradientState(setting.table(), np.full(2, np.nan))
+        return FullGradientState(setting.table(), np.full(2, np.nan), setting.linear)
 
 
 class GrowingBatchState(NamedTuple):
-    """The first batch's rows, the factor from one to the next, and all rows."""
+    """The first batch's rows, the factor from one to the next, all rows, and the linear term."""
 
     unit: float
     growth: float
     most: float
+    linear: np.ndarray
 
     def batch_sizes(self, steps):
         """Rows in the batches of the steps with these numbers."""
@@ -94,6 +98,7 @@ class GrowingBatchState(NamedTuple):
         """Take the batch's gradient."""
         gradient.r[:] = 0.0
         rebuild(gradient.tracker, gradient.r)
+        add_linear(gradient, self.linear, 1.0)
         add_gradient(samples, iterate, gradient, batch, 1.0)
 
 
@@ -130,7 +135,7 @@ class GrowingBatch(NamedTuple):
 
     def for_run(self, setting):
         """Know how large batches may become."""
-        return GrowingBatchState(float(setting.batch_size), self.growth, float(len(setting.samples.targets)))
+        return GrowingBatchState(float(setting.batch_size), self.growth, float(setting.n), setting.linear)
 
 
 # --- averages of batch gradients ------------------------------------------------------------------------------------
@@ -142,12 +147,25 @@ def newest_weight(part, t):
     return part.numerator * (t + part.offset) ** -part.power
 
 
-@estimate(needs=(SMOOTH_LOSS, NO_SIDE, ONE_PROCESS))
+class MomentumState(NamedTuple):
+    """Numerator, offset and power of the weights, and the linear term."""
+
+    weights: Any  # Momentum
+    linear: np.ndarray
+
+    def refresh(self, samples, iterate, gradient, batch, upcoming, t):
+        """Fade the estimate and add the batch's mean gradient."""
+        rho = newest_weight(self.weights, t)
+        share = rho / fade(gradient, 1.0 - rho)
+        add_linear(gradient, self.linear, share)
+        add_gradient(samples, iterate, gradient, batch, share)
+
+
+@estimate(MomentumState, needs=(SMOOTH_LOSS, NO_SIDE, ONE_PROCESS))
 class Momentum(NamedTuple):
     """Mokhtari et al. (2018), the original: ``r = (1 - rho) r + rho mean_{i in batch} f_i'(x_i' w) x_i``.
 
-    Fading all of ``r`` is one multiplication: the factor is kept apart. Beside ``r`` it remembers nothing, and is its
-    own state.
+    Fading all of ``r`` is one multiplication: the factor is kept apart. Beside ``r`` it remembers nothing.
 
     Parameters
     ----------
@@ -175,18 +193,18 @@ class Momentum(NamedTuple):
     def _checked(self):
         return checked_decay(self, "the first weight would be above 1")
 
-    def refresh(self, samples, iterate, gradient, batch, upcoming, t):
-        """Fade the estimate and add the batch's mean gradient."""
-        rho = newest_weight(self, t)
-        add_gradient(samples, iterate, gradient, batch, rho / fade(gradient, 1.0 - rho))
+    def for_run(self, setting):
+        """Know the linear term."""
+        return MomentumState(self, setting.linear)
 
 
 class OneSampleState(NamedTuple):
-    """The batch's derivatives before the last step, the step after which the average began, and the last step."""
+    """The batch's derivatives before the last step, when the average began, the last step, and the linear term."""
 
     kept: np.ndarray
     begun: np.ndarray
     last: np.ndarray
+    linear: np.ndarray
     weights: Any  # OneSample: numerator, offset and power
 
     def refresh(self, samples, iterate, gradient, batch, upcoming, t):
@@ -194,6 +212,7 @@ class OneSampleState(NamedTuple):
         number = t - self.begun[0]
         rho = newest_weight(self.weights, number) if number > 1 else 1.0
         scale = fade(gradient, 1.0 - rho)
+        add_linear(gradient, self.linear, rho / scale)
         if self.last[0] == t - 1:
             add_change(samples, iterate, gradient, batch, self.kept, 1.0 / scale, 1.0 - rho)
         else:  # the first step of a run: where it starts, nothing is known of another point
@@ -231,7 +250,7 @@ class OneSample(NamedTuple):
         kept = np.zeros((setting.batch_size, *setting.samples.shape[1:]))
         begun = setting.remembered.get("begun")
         begun = np.array([setting.steps]) if begun is None else begun.copy()
-        return OneSampleState(kept, begun, np.array([-1]), self)
+        return OneSampleState(kept, begun, np.array([-1]), setting.linear, self)
 
 
 # --- averages of smoothed gradients: losses with kinks, and side constraints ------------------------------------------
@@ -298,11 +317,12 @@ def side_term(setting: Any, beta0: float) -> Any:
 
 
 class SmoothedMomentumState(NamedTuple):
-    """Every sample's averaged slope, the side constraints, and ``beta sqrt(t + 8)`` of the losses."""
+    """Every sample's averaged slope, the side constraints, ``beta sqrt(t + 8)`` of the losses, and the linear term."""
 
     alpha: np.ndarray
     side: Any
     unit: float
+    linear: np.ndarray
 
     def refresh(self, samples, iterate, gradient, batch, upcoming, t):
         """Fade the estimate; add the batch's mean gradient, and what the side constraints pull."""
@@ -311,6 +331,7 @@ class SmoothedMomentumState(NamedTuple):
         visits = gradient.counters[ALL_ROWS] / len(batch)  # steps from one visit to the next
         rho = 4.0 / (t + 7.0) ** (2.0 / 3.0)
         fade(gradient, 1.0 - rho)
+        add_linear(gradient, self.linear, rho / gradient.scale[0])
         share, part = rho * visits / gradient.scale[0], min(1.0, visits * WINDOW / (t + WINDOW - 1.0))
         for k in range(len(batch)):
             i = pick(rows, batch, k)
@@ -350,4 +371,5 @@ class SmoothedMomentum(NamedTuple):
 
     def for_run(self, setting):
         """Start from the slopes and multipliers of the run that is continued, else from zeros."""
-        return SmoothedMomentumState(setting.table(), side_term(setting, self.beta0), self.beta0 * setting.units.loss)
+        unit = self.beta0 * setting.units.loss
+        return SmoothedMomentumState(setting.table(), side_term(setting, self.beta0), unit, setting.linear)

@@ -93,9 +93,23 @@ class ActiveAtoms:
         z = self.matrix.predict(u)
         return z if self.base is None else self.objective.sum_of(z, self.base)
 
-    def project(self, v: Any) -> np.ndarray:
-        """Return the products of the atoms' predictions with ``v``: slopes, for derivatives."""
-        return self.matrix.project(v)
+    def project(self, alpha: Any) -> np.ndarray:
+        """Return the slopes of the objective in the weights of the atoms, for the derivatives ``alpha``."""
+        linear = self.objective.coefficients
+        found = self._products(alpha)
+        return found if linear is None else found + self.slope(linear)
+
+    def _products(self, alpha: Any) -> np.ndarray:
+        """Return the products of the atoms' predictions with the derivatives ``alpha``."""
+        return self.matrix.project(alpha)
+
+    def linear(self, u: np.ndarray) -> float:
+        """Return the linear term for the weights ``u`` of the atoms."""
+        return 0.0 if self.objective.coefficients is None else self.objective.linear(self.w(u))
+
+    def w(self, u: np.ndarray | None = None) -> np.ndarray:
+        """Return the combination of the atoms with weights ``u``, by default the current ones."""
+        raise NotImplementedError
 
     def slope(self, gradient: np.ndarray) -> np.ndarray:
         """Return the slopes of the objective in the weights of the atoms."""
@@ -103,7 +117,10 @@ class ActiveAtoms:
 
     def note_slopes(self, alpha: Any, gradient: np.ndarray) -> None:
         """Remember the slopes for derivatives whose gradient is known, so that `project` need not read all rows."""
-        self.objective.note_slopes(self.matrix.blocks, alpha, self.slope(gradient))
+        linear = self.objective.coefficients
+        self.objective.note_slopes(
+            self.matrix.blocks, alpha, self.slope(gradient if linear is None else gradient - linear)
+        )
 
     def own_part(self, z: np.ndarray) -> np.ndarray:
         """Return predictions without those of the shift."""

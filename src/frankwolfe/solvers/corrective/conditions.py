@@ -236,12 +236,14 @@ class BudgetColumns(ConditionColumns):
         """Return the predictions for the weights ``u`` of the atoms."""
         return super().predict(np.bincount(self.place, u, len(self.columns)))
 
-    def project(self, v: Any) -> np.ndarray:
-        """Return the products of the atoms' columns with ``v``."""
-        return super().project(v)[self.place]
+    def _products(self, alpha: Any) -> np.ndarray:
+        """Return the products of the atoms' columns with the derivatives ``alpha``."""
+        return super()._products(alpha)[self.place]
 
     def note_slopes(self, alpha: Any, gradient: np.ndarray) -> None:
         """Remember the slopes for derivatives whose gradient is known."""
+        linear = self.objective.coefficients
+        gradient = gradient if linear is None else gradient - linear
         self.objective.note_slopes(self.matrix.blocks, alpha, gradient[self.columns])
 
     def hessian_at(self, curvatures: Any, shifts: int) -> np.ndarray:
@@ -654,7 +656,7 @@ class ConditionedSolver(Conditioned, CorrectiveSolver):
 
     def _step_by_gap(self, u: np.ndarray, slope: np.ndarray, gap: float) -> bool:
         """Step to ``u`` if that reduces the gap, where the change of the objective is below rounding."""
-        there = self._evaluate_predictions(self.atoms.predict(u))
+        there = self._evaluate_predictions(self.atoms.predict(u), self.atoms.linear(u))
         if isinstance(self.atoms, ModelVertices):
             slopes = self.atoms.slope(self.problem.objective.gradient(there.alpha))
         else:

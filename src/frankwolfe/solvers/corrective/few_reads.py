@@ -160,7 +160,7 @@ class FewReadsSolver(RoundSolver):
         least = 1 if self._found is None else np.count_nonzero(weighted) + LEAST_JOINING
         self.columns, self.inner, self._found = np.sort(order[: max(fitting, least)]), None, None
         columns = read_columns(self.problem, self.columns)  # the old copy has been freed
-        small = self.problem.with_columns(columns, set_of(self.hull))
+        small = self.problem.with_columns(columns, set_of(self.hull), columns=self.columns)
         u = self.w.reshape(-1, self._outputs)[self.columns].ravel()
         if not (self.hull.filled or self.hull.signed or np.count_nonzero(u) == np.count_nonzero(self.w)):
             u = small.default_start()  # weight on other columns makes the restriction infeasible, as on the simplex
@@ -238,7 +238,8 @@ class FewReadsSolver(RoundSolver):
         if scout:
             self.scout = StepwiseSolver.from_state(self.problem, scout, METHODS["sfw"], self.batch, generator_of(scout))
         if inner:
-            small = self.problem.with_columns(read_columns(self.problem, self.columns), set_of(self.hull))
+            X = read_columns(self.problem, self.columns)
+            small = self.problem.with_columns(X, set_of(self.hull), columns=self.columns)
             self.inner = CorrectiveSolver.from_state(small, inner)
         if "found.gap" in state:
             if self.inner is None:

@@ -172,7 +172,8 @@ class CorrectiveSolver(RoundSolver):
             self._found = None
         else:
             stretch = np.abs(self.atoms.u).sum() / np.abs(before).sum()
-            self.at, self._found = self._evaluate_predictions(self.atoms.stretched(self.at.z, stretch)), None
+            z, linear = self.atoms.stretched(self.at.z, stretch), self.problem.objective.linear(self.point())
+            self.at, self._found = self._evaluate_predictions(z, linear), None
         return True
 
     @property
@@ -250,7 +251,7 @@ class CorrectiveSolver(RoundSolver):
             self._last_pass = self._pass(w)
             at = self._last_pass.at
         else:
-            at = self._evaluate_predictions(self.problem.objective.predict(w))
+            at = self._evaluate_predictions(self.problem.objective.predict(w), self.problem.objective.linear(w))
         if not at.value < found.value:
             return False
         self.atoms, self.at, self._found = self._atoms_at(w), at, None
@@ -370,7 +371,7 @@ class CorrectiveSolver(RoundSolver):
         trusted = fall > 0.0 and self.unseen < STALLED_ROUNDS
         for _ in range(4):
             goal = u if gamma == 1.0 else (1.0 - gamma) * atoms.u + gamma * u
-            there = self._evaluate_predictions(atoms.predict(goal))
+            there = self._evaluate_predictions(atoms.predict(goal), atoms.linear(goal))
             slopes = atoms.project(there.alpha)
             rest = atoms.hull.along(slopes, atoms.u, u)
             better = atoms.hull.gap(slopes, goal) <= 0.9 * gap or (trusted and rest <= 0.8 * fall)
@@ -390,7 +391,8 @@ class CorrectiveSolver(RoundSolver):
         """
         atoms, here = self.atoms, self.atoms.u
         goal, end = self._goal(u)
-        best = self._search_toward(goal, fall, end, lambda part: atoms.predict((1.0 - part) * here + part * u))
+        between = lambda part: atoms.predict((1.0 - part) * here + part * u)  # noqa: E731
+        best = self._search_toward(goal, fall, end, between, atoms.linear(u))
         if best is None:
             return False
         gamma, self.at = best
@@ -444,7 +446,7 @@ def start_from_sample(problem: Problem, limits: Any = None) -> tuple[np.ndarray 
     On a cluster this is the weighted mean of the optima of all parts. It is feasible, and averages the sampling errors.
     The weights are None if all sampled rows have weight zero.
     """
-    given = problem.constraint, problem.intercept, limits
+    given = problem.constraint, problem.intercept, limits, problem.linear
     (found,) = problem.objective.shards.run(sample_optimum, *given)
     if not found:
         return None, 0
@@ -454,7 +456,7 @@ def start_from_sample(problem: Problem, limits: Any = None) -> tuple[np.ndarray 
     return w, sum(rows for _, _, rows in found)
 
 
-def sample_optimum(local: Local, constraint: Any, intercept: bool, limits: Any) -> tuple:
+def sample_optimum(local: Local, constraint: Any, intercept: bool, limits: Any, linear: Any) -> tuple:
     """Return a list with one entry: the optimum of the sample of a part, the sample's weight, and the rows read.
 
     The relative gap is 1e-3. That may be less than the sampling error, but passes over the sample are cheap. With a gap
@@ -471,7 +473,7 @@ def sample_optimum(local: Local, constraint: Any, intercept: bool, limits: Any) 
     matrices = [matrix[::SAMPLED] for matrix in matrices]
     X = np.concatenate(matrices) if isinstance(matrices[0], np.ndarray) else sparse.vstack(matrices, format="csr")
     targets, loss = local.samples.targets[chosen], local.samples.loss
-    sample = Problem(X, targets, loss, constraint, sample_weight=weights, intercept=intercept)
+    sample = Problem(X, targets, loss, constraint, weights, intercept, linear=linear)
     with compile_above(0) if local.losses.compiled else nullcontext():  # kernels are loaded already
         sample = sample.own(local.executor)
         solver, target = CorrectiveSolver(sample, sample.default_start(), limits=limits), 1e-3 * sample.zero_value

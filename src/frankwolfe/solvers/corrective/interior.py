@@ -264,7 +264,7 @@ class InteriorSolver(RoundSolver):
             self.w, self.at, self.exact = there, at, exact
             self._adapt(1.0)
             return True
-        best = None if unseen else self._search_toward(at.z, fall, at)
+        best = None if unseen else self._search_toward(at.z, fall, at, linear=at.linear)
         if best is None:
             return False
         gamma = best[0]

@@ -146,8 +146,9 @@ class LowRankSolver(RoundSolver):
         """Set ``at`` to the point at the iterate. Return the gradient and the exact gap there."""
         if self.shift is None and not self.problem.objective.shards.calls_are_costly:
             z = self._predictions(self._view(self.left, self.right), np.diag(self.sizes))
-            self.at = self._evaluate_predictions(z)
-            gradient, own = self.problem.objective.gradient(self.at.alpha), float(self.at.alpha @ z.ravel())
+            self.at = self._evaluate_predictions(z, self._linear(self.left, np.diag(self.sizes), self.right))
+            gradient = self.problem.objective.gradient(self.at.alpha)
+            own = float(self.at.alpha @ z.ravel()) + self.at.linear
         else:  # the set's shift may nearly cancel the weights, so rounding is that of the assembled weights
             w = self.point()
             self.at, gradient = self._evaluate_weights(w)
@@ -192,7 +193,7 @@ class LowRankSolver(RoundSolver):
         self.last_left, self.last_right = self.left, self.right
         S = np.zeros((left.shape[1], right.shape[1]))
         S[np.arange(rank), np.arange(rank)] = self.sizes
-        S = self._minimise(self._view(left, right), S, 0.2 * found.gap)
+        S = self._minimise(self._view(left, right), S, 0.2 * found.gap, left, right)
         turn_left, sizes, turn_right = np.linalg.svd(S, full_matrices=False)
         kept = sizes > 1e-12 * self.radius
         self.left, self.sizes, self.right = left @ turn_left[:, kept], sizes[kept], right @ turn_right.T[:, kept]
@@ -214,11 +215,20 @@ class LowRankSolver(RoundSolver):
         z = self.problem.objective.shards.keep(seen, view, S)
         return z if self.shift is None else self.problem.objective.sum_of(z, self._base)
 
-    def _minimise(self, view: Any, S: np.ndarray, goal: float) -> np.ndarray:
+    def _linear(self, left: np.ndarray, S: np.ndarray, right: np.ndarray) -> float:
+        """Return the linear term at the weights ``left S right'`` plus the set's shift."""
+        objective = self.problem.objective
+        if objective.coefficients is None:
+            return 0.0
+        own = float(np.vdot(left.T @ self.norm.matrix(objective.coefficients) @ right, S))
+        return own if self.shift is None else own + objective.linear(self.shift)
+
+    def _minimise(self, view: Any, S: np.ndarray, goal: float, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Make Newton steps on ``S`` until its Frank-Wolfe gap is at most ``goal``."""
-        at = self.at
+        at, linear = self.at, self.problem.objective.coefficients
+        pushed = 0.0 if linear is None else left.T @ self.norm.matrix(linear) @ right
         for _ in range(10):
-            slope = self.problem.objective.shards.run(pull, view, at.alpha)[0]
+            slope = self.problem.objective.shards.run(pull, view, at.alpha)[0] + pushed
             if gap_within(slope, S, self.radius) <= goal or self.spent:
                 break
             model = TraceModel(self._products(view, at, S.shape), S, slope, self.radius)
@@ -230,23 +240,30 @@ class LowRankSolver(RoundSolver):
             if not np.isfinite(self.curvature):
                 self.curvature = 0.0
                 break
-            found = self._line_search(view, at, S, there - S, float(np.vdot(slope, there - S)))
+            fall = float(np.vdot(slope, there - S))
+            found = self._line_search(view, at, S, there - S, fall, lambda S: self._linear(left, S, right))
             if found is None:
                 break
             S, at = found
         return S
 
     def _line_search(
-        self, view: Any, at: Point, S: np.ndarray, change: np.ndarray, fall: float
+        self,
+        view: Any,
+        at: Point,
+        S: np.ndarray,
+        change: np.ndarray,
+        fall: float,
+        linear: Callable[[np.ndarray], float],
     ) -> tuple[np.ndarray, Point] | None:
         """Backtrack along ``change``, halving the step. Return the new ``S`` and its point, or None.
 
-        ``fall`` is the slope of the objective along ``change``, which is negative.
+        ``fall`` is the slope of the objective along ``change``, which is negative. ``linear`` is the linear term.
         """
         gamma = 1.0
         for _ in range(30):
             there = S + gamma * change
-            reached = self._evaluate_predictions(self._predictions(view, there))
+            reached = self._evaluate_predictions(self._predictions(view, there), linear(there))
             # If changes of the objective are below rounding, accept the step of the model.
             rounding = abs(fall) + abs(reached.value - at.value) <= VALUE_ROUNDING * self.scale
             if reached.value < at.value + 0.01 * gamma * fall or rounding:

@@ -168,9 +168,12 @@ class RoundSolver(ABC):
             gap += self._gap_rounding(at, slopes)
             self.bound.offer_gap(at.value, gap, slopes.reshape(self.problem.samples.shape), multipliers, gradient)
 
-    def _evaluate_predictions(self, z: Any, segment: Any = None) -> Any:
-        """Return the point with predictions ``z``, which may lie on a line segment. It counts as a pass."""
-        return self._charged(self.problem.objective.point(z, self.at or self.problem.guess, segment))
+    def _evaluate_predictions(self, z: Any, linear: float = 0.0, segment: Any = None) -> Any:
+        """Return the point with predictions ``z``, which may lie on a line segment. It counts as a pass.
+
+        ``linear`` is the linear term there.
+        """
+        return self._charged(self.problem.objective.point(z, self.at or self.problem.guess, segment, linear))
 
     def _evaluate_weights(self, w: np.ndarray) -> tuple[Any, np.ndarray]:
         """Return the point at the weights ``w`` and the gradient there, computed in a single pass over the rows."""
@@ -200,6 +203,7 @@ class RoundSolver(ABC):
         fall: float,
         end: Point | None = None,
         predict: Callable[[float], np.ndarray] | None = None,
+        linear: float = 0.0,
     ) -> tuple[float, Point] | None:
         """Line search along the segment from ``at`` to the predictions ``images``.
 
@@ -217,17 +221,22 @@ class RoundSolver(ABC):
         predict : function, optional
             From a step size to predictions, computed from the weights. It avoids the cancellation error of combining
             the two ends where predictions become much smaller.
+        linear : float
+            The linear term at the end of the segment.
 
         Returns
         -------
         tuple or None
             The step size in (0, 1] and the point there; None if the objective decreases nowhere.
         """
-        segment, best, lower = self.problem.objective.segment(self.at, images), None, None
+        segment, best, lower = self.problem.objective.segment(self.at, images, linear), None, None
         gamma, low, high, low_slope, high_slope = 1.0, 0.0, 1.0, -fall, np.inf
         for _ in range(40):
-            there = self._evaluate_predictions(segment.predictions(gamma, predict), segment) if end is None else end
-            end = None
+            if end is None:
+                z = segment.predictions(gamma, predict)
+                there = self._evaluate_predictions(z, segment.linear(gamma), segment)
+            else:
+                there, end = end, None
             slope = segment.slope(there)
             if there.value <= self.at.value - 0.1 * gamma * fall and (best is None or there.value < best[1].value):
                 best = gamma, there

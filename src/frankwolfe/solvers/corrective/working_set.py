@@ -118,7 +118,7 @@ class WorkingSetSolver(RoundSolver):
         bounds, problem = self.knapsack, self.problem
         lower, upper = bounds.lower[columns], bounds.upper[columns]
         made: Any = CappedSimplex(upper, bounds.radius) if bounds.exhausted else Budget(lower, upper, bounds.radius)
-        inner = InteriorSolver(problem.with_columns(problem.X[:, columns], made), w[columns])
+        inner = InteriorSolver(problem.with_columns(problem.X[:, columns], made, columns=columns), w[columns])
         share = len(columns) / problem.d
         inner.begin((self.budget - self.rows_read) / share, goal)
         while inner.finished() is None and not inner.evidence().gap_estimate <= goal:
