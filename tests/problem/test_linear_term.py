@@ -136,6 +136,14 @@ def test_a_matrix_of_weights_has_a_matrix_of_coefficients():
         assert rise == pytest.approx(2.0 * float(np.vdot(problem.gradient(found.x), step)), rel=1e-4)
 
 
+def test_a_certificate_of_it_is_verified_with_offsets():
+    problem = fw.Problem(X, np.sign(Y), "logistic", fw.L1Ball(1.0), P, True, offset=B, linear=0.1 * RNG.normal(size=D))
+    claim = fw.certificate(problem, fw.minimize(problem, tol=1e-8))
+    assert claim.gap < 1e-7
+    assert fw.verify(claim, X, np.sign(Y), P, offset=B).proven
+    assert not fw.verify(claim, X, np.sign(Y), P).proven
+
+
 @pytest.mark.parametrize(
     ("linear", "message"),
     [

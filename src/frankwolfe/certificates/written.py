@@ -70,6 +70,8 @@ def certificate(problem: Problem, result: Result, classes: Any = None) -> Certif
             "side.lower": problem.side.lower,
             "side.upper": problem.side.upper,
         }
+    if problem.linear is not None:
+        arrays["linear"] = problem.linear
     facts = {
         "format": FORMAT,
         "version": VERSION,
@@ -81,10 +83,10 @@ def certificate(problem: Problem, result: Result, classes: Any = None) -> Certif
     }
     if classes is not None:
         arrays["classes"] = np.asarray(classes)
-    facts["data"] = fingerprint(problem.X, targets, None)
+    facts["data"] = fingerprint(problem.X, targets, problem.offset)
     found = Certificate(facts, {name: np.asarray(value) for name, value in arrays.items()})
     counted = Certificate(facts, {name: array for name, array in found.arrays.items() if name != "classes"})
-    objective, optimum, _ = examine(counted, problem.X, targets, weights)
+    objective, optimum, _ = examine(counted, problem.X, targets, weights, problem.offset)
     if not np.isfinite(optimum.at - optimum.error):
         raise ValueError("nothing is proven of this result once all rounding counts: solve it to a smaller tol")
     facts["objective"] = float(np.nextafter(objective.at + ROOM * objective.error, np.inf))
