@@ -85,7 +85,7 @@ def offset_of(X: Any, offset: Any, exposure: Any, loss: Any) -> np.ndarray | Non
     """Return the offsets of the rows with the logarithm of their exposure; None if there are none."""
     if offset is None and exposure is None:
         return None
-    return as_offset(offset, exposure, loss, X.shape[0] if hasattr(X, "shape") else len(X))
+    return as_offset(offset, exposure, loss, np.shape(X)[0])
 
 
 def scores(model: Any, X: Any) -> np.ndarray:

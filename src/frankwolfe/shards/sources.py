@@ -140,7 +140,7 @@ class DataSource:
         """Return targets and offsets as complex numbers (`frankwolfe.objective.offset`), for `load`."""
         if y is None:
             raise TypeError("y is missing: pass the targets, one for each row of X")
-        n = self.X.shape[0] if hasattr(self.X, "shape") else len(self.X)
+        n = np.shape(self.X)[0]
         return as_targets(y, n, loss) + 1j * as_vector("offset", offset, n, "rows in X")
 
     def samples_for_run(self, samples: Any) -> Any:
