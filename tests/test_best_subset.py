@@ -152,9 +152,14 @@ def _tables(name):
 @pytest.mark.parametrize("constraint", [fw.L1Ball(3.0), fw.L2Ball(1.5), fw.Box(-0.7, 0.7)], ids=str)
 @pytest.mark.parametrize("table", ["generated", "breast_cancer", "california_housing"])
 def test_tables(table, constraint):
-    problem = fw.Problem(*_tables(table), constraint, intercept=True)
+    X, y, loss = _tables(table)
+    rows, side = np.eye(X.shape[1])[:2], None
+    if isinstance(constraint, fw.L1Ball):
+        side = fw.LinearBounds(np.vstack([rows[0] - rows[1], np.ones(X.shape[1])]), [0.0, 0.3], [np.inf, 0.3])
+    problem = fw.Problem(X, y, loss, constraint, intercept=True, side=side)
     for k in (1, 5, 20):
         result = best_subset(problem, k, max_passes=150, tol=1e-3)
+        assert result.violation is None or result.violation <= 1e-12
         assert np.count_nonzero(result.x) <= k
         assert constraint.contains(result.x)
         assert result.gap <= 0.05 * result.fun
