@@ -416,6 +416,7 @@ WRONG = [
     ({"conditions": ['sum("radio*") <= 1']}, "no column matches"),
     ({"monotone": {"share_*": "up"}}, "'increasing' or 'decreasing'"),
     ({"monotone": {"rent": "increasing"}}, "two different columns"),
+    ({"monotone": {("rent", "rent"): "increasing"}}, "two different columns"),
     ({"monotone": "share_*"}, "must be a dict"),
     ({"monotone": {("share_a", "share_x"): "increasing"}}, "no column 'share_x'"),
     ({"bounds": {"price": (0, 1)}, "conditions": "price >= 2"}, "no value is left"),

@@ -187,33 +187,6 @@ def test_scaled_rules_say_the_same_of_scaled_weights():
         assert (found.lower <= w).all() == (other.lower <= w * scale).all()
 
 
-@pytest.mark.parametrize(
-    ("rules", "error", "message"),
-    [
-        ({"bounds": {"pirce": (0, 1)}}, ValueError, "did you mean 'price'"),
-        ({"bounds": {"radio_*": (0, 1)}}, ValueError, "no column matches"),
-        ({"bounds": {"price": (1, 0)}}, ValueError, "no value is left for the weight of price"),
-        ({"bounds": {"price": (0, 1)}, "conditions": ["price >= 2"]}, ValueError, "no value is left"),
-        ({"bounds": {"price": 3}}, TypeError, "must be a pair"),
-        ({"bounds": {"price": (0, 1, 2)}}, TypeError, "must be a pair"),
-        ({"bounds": {"price": ("low", 1)}}, TypeError, "a number or None"),
-        ({"bounds": {"price": (np.nan, 1)}}, ValueError, "NaN"),
-        ({"bounds": {"price": (np.inf, None)}}, ValueError, "leaves no value"),
-        ({"bounds": {99: (0, 1)}}, ValueError, "there is no column 99"),
-        ({"bounds": (0, [1, 2])}, ValueError, "one for each of 9 columns"),
-        ({"bounds": "price"}, TypeError, "must be a pair"),
-        ({"conditions": [3]}, TypeError, "must be a string"),
-        ({"monotone": {"tv_*": "up"}}, ValueError, "'increasing' or 'decreasing'"),
-        ({"monotone": {"price": "increasing"}}, ValueError, "two different columns"),
-        ({"monotone": ["tv_*"]}, TypeError, "must be a dict"),
-        ({"monotone": {("price", "price"): "increasing"}}, ValueError, "two different columns"),
-    ],
-)
-def test_rules_that_mean_nothing(rules, error, message):
-    with pytest.raises(error, match=re.escape(message)):
-        Rules.of(NAMES, D, **rules)
-
-
 def test_a_name_that_two_columns_have():
     with pytest.raises(ValueError, match="2 columns are called 'a'"):
         Rules.of(["a", "a"], 2, None, ["a <= 1"])
