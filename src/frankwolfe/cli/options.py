@@ -105,7 +105,7 @@ class NameOption(click.Option):
 
 
 loss_option = partial(click.option, "--loss", cls=NameOption, table="frankwolfe.losses.LOSSES")
-set_option = partial(click.option, "--set", cls=NameOption, table="frankwolfe.sets.SETS")
+set_option = partial(click.option, "--set", cls=NameOption, table="frankwolfe.sets.named.SETS")
 method_option = partial(click.option, "--method", cls=NameOption, table="frankwolfe.methods.registry.METHODS")
 file_type = click.Path(path_type=Path)
 
