@@ -278,7 +278,7 @@ def _elastic(
     found = linprog(cost, G, h, E, e, limits, method="highs-ds", options=options)
     if found.x is None:
         return None
-    y, duals = np.zeros(len(P)), -found.ineqlin.marginals
+    y, duals = np.zeros(len(P)), np.maximum(-found.ineqlin.marginals, 0.0)  # rounding may change a sign
     y[up] += duals[: up.sum()]
     y[down] -= duals[up.sum() :]
     y[hard] = -found.eqlin.marginals[: hard.sum()]

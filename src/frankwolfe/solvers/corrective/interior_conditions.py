@@ -219,9 +219,12 @@ class ConditionedInterior(Conditioned, InteriorSolver):
             self.proving = proving
 
     def _go(self, there: np.ndarray, found: Evaluation) -> bool:
-        """Move to ``there``, corrected for rounding errors in the equations, or toward it."""
-        equations, free = self.interior.equations, np.full(len(there), np.inf)
-        return super()._go(self._tidy(meeting(equations.rows, equations.ends, there, -free, free)), found)
+        """Move to ``there``, if need be corrected for rounding errors in the equations, or toward it."""
+        there = self._tidy(there)
+        if not self._is_feasible(there):
+            equations, free = self.interior.equations, np.full(len(there), np.inf)
+            there = self._tidy(meeting(equations.rows, equations.ends, there, -free, free))
+        return super()._go(there, found)
 
     def _is_feasible(self, w: np.ndarray, tolerance: float = 1e-9) -> bool:
         return super()._is_feasible(w, tolerance) and satisfies(self.side, w, self.interior.equations)
