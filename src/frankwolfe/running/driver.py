@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -209,6 +210,7 @@ class Driver:
         while self.stage is Stage.ADVANCE:
             steps = int(min(self.slice, goal - self.observer.nit))
             before = self.watch.seconds
+            self.solver.deadline = perf_counter() + self.limits.seconds - before
             with self.watch.charged():
                 made = self.solver.advance(steps)
             if made < steps and self.solver.finished() is Status.NON_FINITE:

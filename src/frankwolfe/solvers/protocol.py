@@ -198,11 +198,14 @@ class Solver(Protocol):
         Number of rows that a step draws; zero if it reads all rows.
     rows_a_step : int or None
         Number of rows that a step costs; None if that is known only after the step.
+    deadline : float
+        Time by `time.perf_counter` at which a step that may take long should end early.
     """
 
     problem: Problem
     batch_size: int
     rows_a_step: int | None
+    deadline: float
 
     @property
     def steps(self) -> int:

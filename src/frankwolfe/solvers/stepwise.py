@@ -112,6 +112,7 @@ class StepwiseSolver:
             objective=problem.objective if by_tasks else None,
             linear=NO_LINEAR if problem.linear is None else problem.linear,
         )
+        self.deadline = np.inf  # steps are short
         self.rows_a_step: int | None = method.evaluations(problem.n, batch_size)
         self.batch_size = 0 if self.facts.reads_all_rows else batch_size
         self.generator = generator

@@ -5,6 +5,8 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
+from frankwolfe.solvers import corrective
+from frankwolfe.solvers.corrective.conditions import ModelVertices
 from frankwolfe.solvers.corrective.quadratic_program import Program, minimise
 from tests import cases
 from tests.fuzz import conditions as random_conditions
@@ -289,6 +291,28 @@ def test_an_interrupted_run_returns_a_feasible_point():
     result = fw.minimize(problem, tol=1e-14, callback=stop)
     assert result.status == "interrupted"
     random_conditions.check(problem, result)
+
+
+@pytest.mark.parametrize("how", ["time", "interrupt"])
+def test_a_long_round_ends_at_the_time_limit_and_by_an_interrupt(how, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, A = rng.normal(size=(100, 30)), np.diff(np.eye(30), axis=0)
+    problem = fw.Problem(X, X[:, 0] + rng.normal(size=100), "squared", fw.L2Ball(2.0), side=fw.LinearBounds(A, 0.0))
+    monkeypatch.setattr(corrective, "interior_of", lambda problem: None)  # vertex after vertex
+    add, calls = ModelVertices.add, []
+
+    def counted(atoms, priced):
+        calls.append(1)
+        if how == "interrupt" and len(calls) == 30:
+            raise KeyboardInterrupt
+        return add(atoms, priced)
+
+    monkeypatch.setattr(ModelVertices, "add", counted)
+    result = fw.minimize(problem, tol=1e-10, max_seconds=0.1 if how == "time" else None)
+    assert result.status == ("max-seconds" if how == "time" else "interrupted")
+    assert result.seconds < 2.0
+    random_conditions.check(problem, result)
+    assert result.fun == pytest.approx(problem.value(result.x), rel=1e-12)
 
 
 @pytest.mark.parametrize("constraint", [None, fw.Box(-1.0, 1.0), fw.L2Ball(1.0)], ids=["l1", "box", "l2"])

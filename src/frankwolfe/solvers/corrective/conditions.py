@@ -516,7 +516,7 @@ class ConditionedSolver(Conditioned, CorrectiveSolver):
             self.face = self._face_at(self.face)
         slope, gap, moved = self.atoms.slope(found.gradient), found.gap, False
         for _ in range(20):
-            if self.spent or not self._newton(slope, gap):
+            if self._ends_early() or not self._newton(slope, gap):
                 break
             moved, slope, before = True, self.atoms.project(self.at.alpha), gap
             gap = self._active_gap(slope, self.atoms.u)
@@ -529,7 +529,7 @@ class ConditionedSolver(Conditioned, CorrectiveSolver):
             repriced = not np.array_equal(
                 priced_by, self.multipliers
             )  # at a vertex new prices may let other atoms join
-            self.stuck = not (added or repriced or self._found.gap < found.gap or self.spent)
+            self.stuck = not (added or repriced or self._found.gap < found.gap or self._ends_early())
 
     def _model_round(self, found: Evaluation, atoms: ModelVertices) -> None:
         """Minimise a quadratic model over the whole set under all conditions, and line search toward its minimiser."""
@@ -539,23 +539,11 @@ class ConditionedSolver(Conditioned, CorrectiveSolver):
             self.stuck = True  # the curvatures overflowed
             return
         atoms.use(hessian.H)
-        w, before, gradient = atoms.w(), len(atoms.u), found.gradient
-        here = atoms.u
-        for _ in range(MOST_MODEL_VERTICES):
-            # between vertices a miss by rounding does no harm; the last answer is corrected below
-            atoms.u = self._model_minimiser(atoms.H, atoms.slope(gradient), tries=1)
-            there = atoms.w()
-            gradient = found.gradient + hessian.H @ (there - w)
-            goal = max(0.1 * self.target, 0.01 * found.gap, self._noise())
-            if self._gap_by(self.multipliers, gradient, there) <= goal:
-                break
-            if not atoms.add(gradient + self.side.combined(self.multipliers)):
-                break
-            assert self.face is not None
-            self.face = self.face._replace(free=np.append(self.face.free, False), side=np.append(self.face.side, -1))
-        if self.side.excess(atoms.w()).any():
-            atoms.u = self._model_minimiser(atoms.H, atoms.slope(gradient))
-        u, atoms.u = atoms.u, np.concatenate([here, np.zeros(len(atoms.u) - before)])
+        w, here = atoms.w(), atoms.u
+        try:
+            u = self._over_the_whole_set(found, atoms, hessian.H)
+        finally:  # an interrupt leaves the iterate as it was
+            atoms.u = np.concatenate([here, np.zeros(len(atoms.u) - len(here))])
         fall = -float(found.gradient @ (atoms.w(u) - w))
         if fall <= 100.0 * VALUE_ROUNDING * self.scale and fall <= 100.0 * self._noise():
             moved = self._step_by_gap(u, atoms.slope(found.gradient), found.gap)
@@ -565,7 +553,26 @@ class ConditionedSolver(Conditioned, CorrectiveSolver):
         self.face, self._found = self._face_at(self.face), None
         if not moved:
             self._found = self._priced_again(found)
-            self.stuck = not (self._found.gap < found.gap or self.spent)
+            self.stuck = not (self._found.gap < found.gap or self._ends_early())
+
+    def _over_the_whole_set(self, found: Evaluation, atoms: ModelVertices, H: np.ndarray) -> np.ndarray:
+        """Return the weights of vertices that minimise the quadratic model. Vertices join as long as they help."""
+        w, gradient = atoms.w(), found.gradient
+        for _ in range(MOST_MODEL_VERTICES):
+            # between vertices a miss by rounding does no harm; the last answer is corrected below
+            atoms.u = self._model_minimiser(atoms.H, atoms.slope(gradient), tries=1)
+            there = atoms.w()
+            gradient = found.gradient + H @ (there - w)
+            goal = max(0.1 * self.target, 0.01 * found.gap, self._noise())
+            if self._gap_by(self.multipliers, gradient, there) <= goal or self._ends_early():
+                break
+            if not atoms.add(gradient + self.side.combined(self.multipliers)):
+                break
+            assert self.face is not None
+            self.face = self.face._replace(free=np.append(self.face.free, False), side=np.append(self.face.side, -1))
+        if self.side.excess(atoms.w()).any():
+            atoms.u = self._model_minimiser(atoms.H, atoms.slope(gradient))
+        return atoms.u
 
     def _goal(self, u: np.ndarray) -> tuple[Any, Any]:
         """Return the predictions at the end ``u`` of a step, and the point there if it has been evaluated."""

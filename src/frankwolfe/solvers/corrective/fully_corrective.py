@@ -219,8 +219,9 @@ class CorrectiveSolver(RoundSolver):
             return
         fresh, self.fresh = self.fresh, False
         if fresh and worth_sampling(self.problem):
-            self.denied = not worth_sampling(self.problem, self.budget - self.rows_read)
-            if not self.denied and self._start_from_sample(found):
+            denied = not worth_sampling(self.problem, self.budget - self.rows_read)
+            self.denied = self.denied or denied
+            if not denied and self._start_from_sample(found):
                 return
         added, moved = self.atoms.extend(found), False
         if len(self.atoms.u) == 0:
@@ -230,12 +231,12 @@ class CorrectiveSolver(RoundSolver):
         slope = self.atoms.slope(found.gradient)
         gap = self.atoms.hull.gap(slope, self.atoms.u)
         for _ in range(20):
-            if self._close_enough(slope, gap, goal) or self.spent or not self._newton(slope, gap):
+            if self._close_enough(slope, gap, goal) or self._ends_early() or not self._newton(slope, gap):
                 break
             moved, slope, before = True, self.atoms.project(self.at.alpha), gap
             gap = self.atoms.hull.gap(slope, self.atoms.u)
             self.left = min(1.0, gap / before)
-        self.stuck = not (added or moved or self.spent)  # the next round would be identical
+        self.stuck = not (added or moved or self._ends_early())  # the next round would be identical
         if self.stuck:
             self._bound_on_face(found)
         # Vertices that were dropped leave rounding errors in the predictions, so the point is evaluated again.

@@ -229,7 +229,7 @@ class LowRankSolver(RoundSolver):
         pushed = 0.0 if linear is None else left.T @ self.norm.matrix(linear) @ right
         for _ in range(10):
             slope = self.problem.objective.shards.run(pull, view, at.alpha)[0] + pushed
-            if gap_within(slope, S, self.radius) <= goal or self.spent:
+            if gap_within(slope, S, self.radius) <= goal or self._ends_early():
                 break
             model = TraceModel(self._products(view, at, S.shape), S, slope, self.radius)
             # First guess of the largest curvature: 70% of the last one, the curvature along the gradient (which is

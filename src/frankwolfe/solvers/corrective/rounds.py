@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
@@ -46,7 +47,8 @@ class RoundSolver(ABC):
         self.steps = 0 if earlier is None else earlier["steps"]  # rounds, including those of the earlier run
         self.rows_read = 0
         self.stuck, self.budget, self.target, self.scale = False, np.inf, 0.0, np.nan
-        self.denied = False  # whether the start from a row subsample was skipped because the budget was too small
+        self.denied = False  # whether the budget or the time was too small for a start from a sample, or for a round
+        self.deadline = np.inf
         self.at: Any = None
         self.bound = LowerBound(problem)
         self._found: Evaluation | None = None
@@ -75,6 +77,12 @@ class RoundSolver(ABC):
     def spent(self) -> bool:
         """Whether the budget allows no further pass."""
         return self.rows_read + self.problem.n > self.budget
+
+    def _ends_early(self) -> bool:
+        """Return whether a round must end: the budget allows no further pass, or the time is over."""
+        late = perf_counter() > self.deadline
+        self.denied = self.denied or late
+        return late or self.spent
 
     @property
     def unhindered(self) -> bool:
@@ -242,7 +250,7 @@ class RoundSolver(ABC):
                 best = gamma, there
             if there.value < (self.at if lower is None else lower[1]).value:
                 lower = gamma, there
-            if self.spent or (best is not None and _level_enough(gamma, best[0], slope, fall, low, high)):
+            if self._ends_early() or (best is not None and _level_enough(gamma, best[0], slope, fall, low, high)):
                 break
             if slope < 0.0 and np.isfinite(there.value):
                 low, low_slope = gamma, slope

@@ -119,9 +119,9 @@ class WorkingSetSolver(RoundSolver):
         lower, upper = bounds.lower[columns], bounds.upper[columns]
         made: Any = CappedSimplex(upper, bounds.radius) if bounds.exhausted else Budget(lower, upper, bounds.radius)
         inner = InteriorSolver(problem.with_columns(problem.X[:, columns], made, columns=columns), w[columns])
-        share = len(columns) / problem.d
+        share, inner.deadline = len(columns) / problem.d, self.deadline
         inner.begin((self.budget - self.rows_read) / share, goal)
-        while inner.finished() is None and not inner.evidence().gap_estimate <= goal:
+        while not self._ends_early() and inner.finished() is None and not inner.evidence().gap_estimate <= goal:
             inner.advance(1)
         self.rows_read += int(np.ceil(share * inner.rows_read))
         return inner
