@@ -92,12 +92,15 @@ class Recomputed:
         z, (n, d) = self.predictions(w, b), self.X.shape
         blur = EPS * (d + 4) * ((np.abs(self.X) + self.means) @ np.abs(w.reshape(d, -1)) + np.abs(b)).reshape(z.shape)
         blur += EPS * 4 * np.abs(self.offset).reshape(-1, *[1] * (z.ndim - 1))
+        if self.loss.log_link:  # exponentials of numbers near zero are near one, and so are targets
+            blur += 4 * EPS * (1 + np.abs(z) + np.abs(np.log(np.where(self.y > 0, self.y, 1))))
         pulls = derivatives(self.loss, z, self.y)
         values, smooth = losses(self.loss, z, self.y), self.smoothness
         p = self.p.reshape(-1, *[1] * (z.ndim - 1))
         # what rounding does to losses and derivatives, sample by sample
         steep = np.abs(pulls) if self.loss.smooth else 1.0  # a kink may be within rounding, but no slope is above 1
         lifts = self._total(steep * blur + smooth * blur**2) + 8 * EPS * values
+        lifts += 1e-17 * smooth if self.loss.log_link else 0.0  # the formulas here cancel digits, too
         bends = p * (smooth * self._total(blur).reshape(p.shape) + 8 * EPS * np.abs(pulls))
         alpha = p * pulls
         gradient = (self.X.T @ alpha).ravel() + self.linear

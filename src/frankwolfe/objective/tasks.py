@@ -337,8 +337,16 @@ def slope_and_curvature(targets, weights, loss: Any, z, shift) -> tuple[float, f
     """
     slopes = weighted(weights, many(loss).derivative(z + shift, targets))
     curvatures = weighted(weights, many(loss).curvature(z + shift, targets))
-    units = np.abs(slopes).sum() + np.abs(curvatures) @ (np.abs(z) + abs(shift))
+    units = np.abs(slopes).sum() + np.abs(curvatures) @ prediction_sizes(loss, z, shift)
     return float(slopes.sum()), float(curvatures.sum()), float(units)
+
+
+def prediction_sizes(loss: Any, z, shift) -> np.ndarray:
+    """Return the sizes of predictions, whose rounding changes slopes; those of logarithms are one at least.
+
+    The exponential of a logarithm near zero is near one, and rounded as such.
+    """
+    return np.abs(z) + np.abs(shift) + float(many(loss).loss.log_link)
 
 
 def slope_blur(targets, weights, loss: Any, z, shift, beside: bool) -> float:
@@ -346,7 +354,7 @@ def slope_blur(targets, weights, loss: Any, z, shift, beside: bool) -> float:
 
     With ``beside``, use the largest curvature within four units of rounding around each prediction.
     """
-    size, there = np.abs(z) + np.abs(shift), z + shift
+    size, there = prediction_sizes(loss, z, shift), z + shift
     changes = [np.abs(many(loss).curvature(there, targets)) * size]
     if beside:
         low, high = there - 4.0 * EPSILON * size, there + 4.0 * EPSILON * size
