@@ -47,6 +47,7 @@ SHARED = (
     "rows",
     "sets",
     "objective/intercept.py",
+    "objective/offset.py",
     "problem/linear_bounds.py",
 )
 """Folders and files with the code and the constants that kernels of other files use. All others hold at most kernels,
