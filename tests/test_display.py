@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import frankwolfe as fw
-from frankwolfe.display import verdict
+from frankwolfe.summary import verdict
 from tests import cases
 
 
@@ -54,13 +54,15 @@ def test_the_display_is_whole_and_stands_alone(name, results):
 
 
 def test_the_certificate_in_words(results):
-    assert verdict(results["certified"])[0]
-    assert "nothing in the set has an objective lower by more than" in verdict(results["certified"])[1]
-    sure, words = verdict(results["open"])
-    assert not sure
-    assert words.startswith("Not certified")
+    word, words = verdict(results["certified"])
+    assert word == "Certified"
+    assert "no weights in the set have an objective more than" in words
+    word, words = verdict(results["open"])
+    assert word.startswith("Not certified")
     assert "3 passes" in words
-    assert "no bound on the objective" in verdict(results["stationary"])[1]
+    word, words = verdict(results["stationary"])
+    assert word == "Stationary"
+    assert "better weights may exist elsewhere" in words
 
 
 def test_the_curve_ends_at_the_exact_gap(results):

@@ -1,10 +1,12 @@
 """What a summary shows, as text, as HTML and as a frame."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import frankwolfe as fw
-from frankwolfe.summary import Summary, certificate_sentence
+from frankwolfe.summary import Summary, proven
 
 NAMES = ["price", "tv<1>", "rent"]
 
@@ -49,7 +51,7 @@ def test_few_of_many_rules_are_listed():
         (fw.Budget([0.0, -0.1, 0.0], 0.7, 1.0), {"radius", "x0 <= 0.7", "x1 >= -0.1"}),
         (fw.Box([0.0, -0.1, 0.0], 1.0), {"x0 <= 1", "x1 >= -0.1"}),
     ],
-    ids=str,
+    ids=["Simplex", "CappedSimplex", "NonNegativeL1Ball", "Budget", "Box"],
 )
 @pytest.mark.usefixtures("interpreted")
 def test_a_set_lists_the_bounds_that_it_was_given(constraint, rules):
@@ -74,12 +76,15 @@ def test_frames_hold_all_weights():
 
 
 def test_the_sentence_never_claims_more_than_is_proven():
-    def sentence(**changes):
-        usual = {"convex": True, "success": True, "tolerance": 1e-4}
-        return certificate_sentence(1.0, changes.pop("gap", 1e-5), 2.0, **{**usual, **changes})
+    problem = fw.Problem(np.eye(3), [3.0, -2.0, 1.0], "squared", fw.L1Ball(1.0))
+    with fw.python_mode():
+        found = fw.minimize(problem)
+
+    def sentence(rules=False, **changes):
+        return proven(replace(found, gap=changes.pop("gap", 1e-5), tolerance=1e-4, **changes), rules)
 
     assert sentence().startswith("Proven: no weights in the set")
     assert "satisfy all rules" in sentence(rules=True)
-    assert "above the tolerance of 0.0001" in sentence(success=False)
+    assert "above the tolerance of 0.0001" in sentence(status=fw.Status.STALLED)
     assert "Proven" not in sentence(convex=False)
     assert sentence(gap=np.inf).startswith("Nothing is proven")

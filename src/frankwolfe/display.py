@@ -9,6 +9,7 @@ from uuid import uuid4
 import numpy as np
 
 from frankwolfe.compile.waiting import notices_to
+from frankwolfe.summary import verdict
 
 if TYPE_CHECKING:
     from frankwolfe.result import Result
@@ -45,41 +46,6 @@ DARK = (
 )
 
 
-KEPT = 1e-12
-"""Relative violations of side constraints up to this are rounding errors."""
-
-
-def verdict(result: "Result") -> tuple[bool, str]:
-    """Return whether the gap met the tolerance, and a sentence about what is proven.
-
-    Parameters
-    ----------
-    result : Result
-        The result of a run.
-
-    Examples
-    --------
-    >>> import frankwolfe as fw
-    >>> problem = fw.Problem([[1.0, 0.0], [0.0, 1.0]], [1.0, 2.0], loss="squared", constraint=fw.L1Ball(5.0))
-    >>> verdict(fw.minimize(problem))[0]
-    True
-    """
-    if result.status == "likely":
-        return False, f"Likely to be within the tolerance, not proven. {result.message}"
-    if not result.success:
-        return False, f"Not certified to the tolerance. {result.message}"
-    within = f"{result.gap:.2e} (tolerance {result.tolerance:.2e})"
-    if result.violation is not None:
-        violation = f"are violated by {result.violation:.2e} (tolerance {result.violation_tolerance:.2e})"
-        return True, (
-            "Certified: no point of the set that satisfies the side constraints has an objective lower by more than "
-            f"{within}; they {violation if result.violation > KEPT else 'hold up to rounding'}."
-        )
-    if result.convex:
-        return True, f"Certified: nothing in the set has an objective lower by more than {within}."
-    return True, f"Stationary: the exact gap is {within}. The loss is not convex: this is no bound on the objective."
-
-
 def html_of(result: "Result") -> str:
     """Return a result as HTML without scripts or other files, for light and dark backgrounds.
 
@@ -93,8 +59,7 @@ def html_of(result: "Result") -> str:
     str
     """
     identity = f"fw-{uuid4().hex[:12]}"  # unique: a page may show many, each with its own styles
-    sure, words = verdict(result)
-    word, _, rest = words.partition(":" if sure else ".")
+    word, words = verdict(result)
     numbers = [
         *result.numbers_in_words(),
         *([] if result.violation is None else [("violation", result.violation_in_words())]),
@@ -106,7 +71,7 @@ def html_of(result: "Result") -> str:
     items = "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in numbers)
     return (
         f'<div id="{identity}"><style>{STYLE.format(id=identity, dark=DARK)}</style>'
-        f'<p><span class="word{" sure" if sure else ""}">{word}</span>{":" if sure else "."}{escape(rest)}</p>{advice}'
+        f'<p><span class="word{" sure" if result.success else ""}">{word}.</span> {escape(words)}</p>{advice}'
         f'<div class="side"><dl>{items}</dl>{_picture(result)}</div></div>'
     )
 

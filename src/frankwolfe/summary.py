@@ -11,6 +11,7 @@ from frankwolfe.compile.part import short
 from frankwolfe.sets import Box, Budget, CappedSimplex, Simplex
 
 if TYPE_CHECKING:
+    from frankwolfe.model.fitted_model import RunRecord
     from frankwolfe.result import Result
 
 MOST_WEIGHTS = 20
@@ -201,7 +202,7 @@ def summary_of(found: "Result", names: Sequence[str] | None = None) -> Summary:
     for k, price in enumerate(found.prices.get("side", ())):
         label = f"row {k}" if side is None or side.names is None else side.names[k]
         prices[label] = prices.get(label, 0.0) + float(price)
-    facts = run_facts(found) | ({} if rows is None else {"data": f"{rows:,} rows, {d:,} columns"})
+    facts = run_facts(found, found.intercept) | ({} if rows is None else {"data": f"{rows:,} rows, {d:,} columns"})
     return Summary(title, names, found.x, outputs_of(found.x), facts, proven(found), prices)
 
 
@@ -230,58 +231,24 @@ def outputs_of(w: np.ndarray, text: str = "output {}") -> list[str]:
     return [text.format(c) for c in range(w.shape[1])] if w.ndim == 2 else []
 
 
-def run_facts(found: "Result") -> dict[str, str]:
+def run_facts(found: "Result | RunRecord", intercept: Any) -> dict[str, str]:
     """Return the objective and its share of that of zero weights, the intercept, and what the run cost."""
     fun, zero = found.fun, found.zero_value
     share = f", {100.0 * fun / zero:.3g}% of that of zero weights ({number(zero)})" if zero > 0.0 else ""
     facts = {"objective": f"{number(fun)}{share}"}
-    if np.any(found.intercept):
-        facts["intercept"] = ", ".join(number(float(shift)) for shift in np.ravel(found.intercept))
+    if np.any(intercept):
+        facts["intercept"] = ", ".join(number(float(shift)) for shift in np.ravel(intercept))
     facts["run"] = f"{found.method}, {found.passes:.3g} passes over the data, {found.status}"
     return facts
 
 
-def proven(found: "Result", rules: bool = False, budget: bool = True) -> str:
-    """Return what is proven of a result, in a sentence; without a ``budget`` there are rules, and no other set."""
-    if found.is_likely:
-        return f"Likely, not proven: {found.message}"
-    if found.max_features is not None:  # what is proven is about models with few features
-        return f"{found.message.partition('. ')[0].rstrip('.')}."
-    return certificate_sentence(
-        found.fun,
-        found.gap,
-        found.zero_value,
-        convex=found.convex,
-        success=found.success,
-        tolerance=found.tolerance,
-        rules=rules or found.violation is not None,
-        budget=budget,
-    )
-
-
-def certificate_sentence(
-    fun: float,
-    gap: float,
-    zero_value: float,
-    *,
-    convex: bool,
-    success: bool,
-    tolerance: float,
-    rules: bool = False,
-    budget: bool = True,
-) -> str:
+def proven(found: "Result | RunRecord", rules: bool = False, budget: bool = True) -> str:
     """Return what is proven of a model, in a sentence for people who have never heard of duality.
 
     Parameters
     ----------
-    fun, gap : float
-        Objective and proven gap.
-    zero_value : float
-        Objective of the zero model.
-    convex, success : bool
-        Whether the loss is convex, and whether the gap met the tolerance.
-    tolerance : float
-        The tolerance.
+    found : Result or RunRecord
+        The result of the run that found the model, or what is kept of it.
     rules : bool
         Whether there are rules besides the set.
     budget : bool
@@ -289,19 +256,41 @@ def certificate_sentence(
 
     Examples
     --------
-    >>> certificate_sentence(0.5, 1e-6, 1.0, convex=True, success=True, tolerance=1e-4)
-    'Proven: no weights in the set have an objective more than 1e-06 below this one (0.0001% of that of zero weights).'
+    >>> import frankwolfe as fw
+    >>> problem = fw.Problem([[1.0, 0.0], [0.0, 1.0]], [1.0, 2.0], loss="squared", constraint=fw.L1Ball(1.0))
+    >>> proven(fw.minimize(problem))
+    'Proven: no weights in the set have an objective more than 0 below this one (0% of that of zero weights).'
     """
-    where = " ".join(["in the set"] * budget + ["that satisfy all rules"] * rules)
-    share = (
-        f" ({100.0 * gap / zero_value:.2g}% of that of zero weights)" if zero_value > 0.0 and np.isfinite(gap) else ""
-    )
+    gap, zero = found.gap, found.zero_value
+    if found.is_likely:
+        return f"Likely, not proven: {found.message}"
+    if found.max_features is not None:  # what is proven is about models with few features
+        return f"{found.message.partition('. ')[0].rstrip('.')}."
     if not np.isfinite(gap):
         return "Nothing is proven of these weights: the run ended before there was a finite bound."
-    if not convex:
+    if not found.convex:
         return (
             f"The loss is not convex, so better weights may exist elsewhere. The gap {gap:.3g} says how far these are "
             "from a point where no direction improves."
         )
-    missed = "" if success else f" That is above the tolerance of {tolerance:.3g}."
+    rules = rules or found.violation is not None
+    where = " ".join(["in the set"] * budget + ["that satisfy all rules"] * rules)
+    share = f" ({100.0 * gap / zero:.2g}% of that of zero weights)" if zero > 0.0 else ""
+    missed = "" if found.success else f" That is above the tolerance of {found.tolerance:.3g}."
     return f"Proven: no weights {where} have an objective more than {gap:.3g} below this one{share}.{missed}"
+
+
+def verdict(found: "Result | RunRecord") -> tuple[str, str]:
+    """Return a verdict on a run in a few words, and a sentence: what is proven or, if that is too little, why it ended.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> problem = fw.Problem([[1.0, 0.0], [0.0, 1.0]], [1.0, 2.0], loss="squared", constraint=fw.L1Ball(1.0))
+    >>> verdict(fw.minimize(problem))[0]
+    'Certified'
+    """
+    if not found.success:
+        likely = found.status == "likely"
+        return "Likely, not proven" if likely else "Not certified to the tolerance", found.message
+    return "Certified" if found.convex else "Stationary", proven(found)

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import click
 
-from frankwolfe.cli.options import COLUMN_ROLES, DATA, OUT
+from frankwolfe.cli.options import COLUMN_ROLES, DATA, OUT, Options
 from frankwolfe.cli.output import answering, on_terminal, show
 
 
 @click.command(short_help="Convert a file to a row store, for data larger than memory.")
 @DATA
 @OUT(required=True, help="Folder to create.")
-@COLUMN_ROLES
+@Options.declared(*COLUMN_ROLES)
 @click.option("--float32", is_flag=True, help="Keep seven digits: half the space, and half the time to read.")
 @click.option("--shard", default="16MiB", show_default=True, help="Size of the pieces that are read.")
 @click.option("--append", is_flag=True, help="Add to a store that exists.")

@@ -6,20 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from frankwolfe.cli.options import (
-    CHECKPOINT,
-    CLASS_WEIGHT,
-    CLUSTER,
-    COLUMNS,
-    DATA,
-    HELD_OUT,
-    MEMORY,
-    OUT,
-    PROBLEM,
-    RULES,
-    RUN,
-    Options,
-)
+from frankwolfe.cli.options import COLUMNS, DATA, HELD_OUT, OUT, PROBLEM, RULES, RUN, Options
 from frankwolfe.cli.output import (
     NOT_CERTIFIED,
     Complaint,
@@ -41,31 +28,8 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Fit a model to a file, with a certificate.")
 @DATA
-@PROBLEM
-@CLASS_WEIGHT
-@click.option(
-    "--radius", type=float, help="Radius of the set; 'frankwolfe info' suggests some.  [default: 10; simplex: 1]"
-)
-@click.option(
-    "--no-radius",
-    is_flag=True,
-    help="No set beside the rules: all weights that keep them. Columns are standardised.",
-)
-@RULES
-@COLUMNS
-@HELD_OUT
-@RUN
-@click.option(
-    "--stop",
-    type=click.Choice(["proven", "likely"]),
-    default=Options.stop,
-    show_default=True,
-    help="When to stop: at a proven gap, or at one that a sample of rows makes likely, which needs a convex loss, "
-    "--no-intercept and --method sfw.",
-)
-@CHECKPOINT
-@MEMORY
-@CLUSTER
+@Options.declared(*PROBLEM, "class_weight", "radius", "no_radius", *RULES, *COLUMNS, *HELD_OUT, *RUN)
+@Options.declared("stop", "checkpoint", "resume", "memory", "cluster", "workers")
 @click.option("--top", type=click.IntRange(0), default=10, show_default=True, help="How many weights to print.")
 @OUT(default="model.npz", show_default=True, help="File for the model.")
 def fit(data: Path, top: int, out: Path, **given: Any) -> None:
@@ -168,12 +132,12 @@ def _answer(model: "FittedModel", result: "Result", options: Options) -> list[tu
     import numpy as np
 
     from frankwolfe.compile.part import short
-    from frankwolfe.display import verdict
+    from frankwolfe.summary import verdict
     from frankwolfe.without_budget import scope
 
     shift = np.ravel(model.unscaled()[1])
     constraint = "none" if options.no_radius else short(model.constraint)
-    certificate = verdict(result)[1]
+    certificate = ". ".join(verdict(result))
     if options.no_radius:
         budget = model.constraint.own_radius()
         certificate += "" if budget is None else f" {scope(result, budget)}"

@@ -14,8 +14,7 @@ WEIGHTS = 20
 
 @click.command(short_help="Describe a file and suggest radii, or describe a model.")
 @DATA
-@PROBLEM
-@COLUMNS
+@Options.declared(*PROBLEM, *COLUMNS)
 def info(data: Path, **given: Any) -> None:
     """Describe the file DATA: its size, its target, how evenly rows share a step, and radii to try.
 
@@ -52,11 +51,11 @@ def _show_model(path: Path) -> None:
 
     from frankwolfe.compile.part import short
     from frankwolfe.model.saved_models import load_model
+    from frankwolfe.summary import verdict
 
     model = load_model(path)
     run, intercept = model.run, np.ravel(model.unscaled()[1])
     nonzero = f"{np.count_nonzero(model.weights):,} of {model.weights.size:,} weights not zero"
-    gap = f": gap {run.gap:.2e} (tolerance {run.tolerance:.2e})" if run.gap < np.inf else ""
     rows = [
         ("model", f"{path}, by {run.method} from {run.rows:,} rows (frankwolfe {model.versions['frankwolfe']})"),
         *([("target", ", ".join(model.target))] if model.target else []),
@@ -66,7 +65,7 @@ def _show_model(path: Path) -> None:
         *([("rules", "; ".join(model.rules))] if model.rules else []),
         *([("intercept", ", ".join(f"{value:.6g}" for value in intercept[:6]))] if intercept.any() else []),
         ("objective", f"{run.fun:.8g}" if run.fun < np.inf else "not evaluated"),
-        ("certificate", f"{'certified' if run.success else 'not certified'}{gap}. {run.message}"),
+        ("certificate", ". ".join(verdict(run))),
     ]
     show(rows, {"certificate": "green" if run.success else "yellow"})
     show_weights(model, WEIGHTS)

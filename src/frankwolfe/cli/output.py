@@ -160,9 +160,7 @@ def show_prices(model: "FittedModel") -> None:
     """Print which rules bind, and how much the objective would fall per unit by which each is relaxed."""
     if not model.rules:
         return
-    from frankwolfe.summary import Summary
-
-    binding = Summary("", [], model.weights, prices=model.prices).binding
+    binding = model.summary().binding
     rules = {rule: price for rule, price in binding.items() if price > NO_PRICE * max(binding.values())}
     if not rules:
         echo("\nnone of the rules binds")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from frankwolfe.cli.options import CLASS_WEIGHT, COLUMNS, DATA, HELD_OUT, PROBLEM, RULES, RUN, Options, file_type
+from frankwolfe.cli.options import COLUMNS, DATA, HELD_OUT, PROBLEM, RULES, RUN, Options, file_type
 from frankwolfe.cli.output import (
     NOT_CERTIFIED,
     Complaint,
@@ -33,14 +33,10 @@ HEADS = ("radius", "objective", "certified gap", "non-zeros", "passes")
 
 @click.command(short_help="Fit models at many radii: objective, certified gap, non-zeros.")
 @DATA
-@PROBLEM
-@CLASS_WEIGHT
+@Options.declared(*PROBLEM, "class_weight")
 @click.option("--radii", metavar="R1,R2,...", help="Radii, separated by commas.  [default: a grid that suits the data]")
 @click.option("--n-radii", type=click.IntRange(1), default=10, show_default=True, help="Length of that grid.")
-@RULES
-@COLUMNS
-@HELD_OUT
-@RUN
+@Options.declared(*RULES, *COLUMNS, *HELD_OUT, *RUN)
 @click.option("--csv", "table", type=file_type, help="Write the table to a CSV file.")
 @click.option("--picture", type=file_type, help="Draw weights against radii: .png, .svg, .pdf.")
 def path(data: Path, radii: str | None, n_radii: int, table: Path | None, picture: Path | None, **given: Any) -> None:

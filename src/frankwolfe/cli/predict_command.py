@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from frankwolfe.cli.options import DATA, MEMORY, OFFSETS, OUT, file_type
+from frankwolfe.cli.options import DATA, OFFSETS, OUT, Options, file_type
 from frankwolfe.cli.output import Complaint, answering, echo, write_csv
 
 if TYPE_CHECKING:
@@ -33,8 +33,7 @@ ADVICE = "Fill them in, leave their predictions empty with --missing blank, or f
     help="Rows with missing values that the model was not fitted to fill: refuse the file, or leave their predictions "
     "empty.",
 )
-@OFFSETS
-@MEMORY
+@Options.declared(*OFFSETS, "memory")
 def predict(
     model: Path,
     data: Path,

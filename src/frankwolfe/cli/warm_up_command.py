@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from frankwolfe.cli.options import QUIET, loss_option, method_option, set_option
+from frankwolfe.cli.options import Options, loss_option, method_option, set_option
 from frankwolfe.cli.output import answering, on_terminal
 
 
@@ -12,7 +12,7 @@ from frankwolfe.cli.output import answering, on_terminal
 @loss_option("losses", multiple=True, help="{names}; may be repeated.  [default: logistic, multinomial, squared]")
 @set_option("constraints", multiple=True, help="{names}; may be repeated.  [default: l1]")
 @method_option("methods", multiple=True, help="{names}; may be repeated.  [default: auto]")
-@QUIET
+@Options.declared("quiet")
 def warm_up(quiet: bool, **names: Any) -> None:
     """Compile combinations of losses, sets and methods, so that later commands and programs load them from disk.
 

@@ -483,7 +483,10 @@ class LinearModel(CertifiedEstimator, ABC):
         if results:
             several = self._output_names(len(results)) if len(results) > 1 else [""]
             for label, found in zip(several, results, strict=True):
-                facts |= {f"{name} [{label}]" if label else name: text for name, text in run_facts(found).items()}
+                facts |= {
+                    f"{name} [{label}]" if label else name: text
+                    for name, text in run_facts(found, found.intercept).items()
+                }
             worst = max(results, key=lambda found: found.gap)
             sentence = proven(worst, rules=self._posed is not None, budget=self._scale is None)
             if self._scale is not None:

@@ -20,7 +20,7 @@ from frankwolfe.model.probabilities import probabilities_of
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result, Status
 from frankwolfe.sets.base import a_set
-from frankwolfe.summary import Summary, certificate_sentence, number, outputs_of
+from frankwolfe.summary import Summary, outputs_of, proven, run_facts
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,10 @@ class RunRecord:
         How the run ended, and the method.
     passes, seconds : float
         Cost of the run.
+    zero_value : float
+        Objective of the zero model.
+    violation, max_features : optional
+        As in a `Result`.
     rows : int
         Number of rows of the data.
     seed : int or None
@@ -52,6 +56,9 @@ class RunRecord:
     method: str
     passes: float
     seconds: float
+    zero_value: float
+    violation: float | None
+    max_features: int | None
     rows: int
     seed: int | None
 
@@ -59,13 +66,18 @@ class RunRecord:
     def of(cls, problem: Problem, result: Result, seed: int | None) -> "RunRecord":
         """Return the record of a result."""
         kept = {part.name: getattr(result, part.name) for part in fields(cls) if part.name not in ("rows", "seed")}
-        numbers = {name: float(kept[name]) for name in ("fun", "gap", "tolerance", "passes", "seconds")}
+        numbers = {name: float(value) for name, value in kept.items() if isinstance(value, np.floating)}
         return cls(**{**kept, **numbers, "status": str(result.status)}, rows=problem.n, seed=seed)
 
     @property
     def success(self) -> bool:
         """Whether the proven gap met the tolerance."""
         return self.status == Status.CONVERGED
+
+    @property
+    def is_likely(self) -> bool:
+        """Whether the gap is within the tolerance with high probability, without a proof."""
+        return self.status == Status.LIKELY
 
 
 def _versions() -> dict[str, str]:
@@ -220,28 +232,16 @@ class FittedModel:
         {'b': 2.0, 'a': 1.0}
         """
         run, d = self.run, len(self.weights)
-        facts = {"objective": number(run.fun), "data": f"{run.rows:,} rows, {d:,} columns"}
         weights, intercept = self.unscaled()
-        if np.any(intercept):
-            facts["intercept"] = ", ".join(number(float(shift)) for shift in np.ravel(intercept))
+        facts = run_facts(run, intercept) | {"data": f"{run.rows:,} rows, {d:,} columns"}
         if self.rules:
             facts["rules"] = "; ".join(self.rules)
-        facts["run"] = f"{run.method}, {run.passes:.3g} passes over the data, {run.status}"
-        sentence = certificate_sentence(
-            run.fun,
-            run.gap,
-            np.nan,
-            convex=run.convex,
-            success=run.success,
-            tolerance=run.tolerance,
-            rules=bool(self.rules),
-        )
         outputs = outputs_of(self.weights)
         if outputs and self.classes is not None:
             outputs = [str(name) for name in self.classes]
         names = self.weight_names or [f"x{j}" for j in range(d)]
         title = f"{short(self.loss)} over {short(self.constraint)}"
-        return Summary(title, names, weights, outputs, facts, sentence, self.prices)
+        return Summary(title, names, weights, outputs, facts, proven(run, bool(self.rules)), self.prices)
 
     def unscaled(self) -> tuple[np.ndarray, Any]:
         """Return weights and intercept for the original columns: unchanged unless these were standardised.
