@@ -88,7 +88,7 @@ class Options:
     constraint: str = option(
         "--set",
         default="l1",
-        table="frankwolfe.sets.SETS",
+        table="frankwolfe.sets.named.SETS",
         help="{names}; trace and group for several outputs.",
     )
     no_intercept: bool = option(default=False, help="Fit no intercept.")
@@ -170,7 +170,7 @@ class Options:
         help="When to stop: at a proven gap, or at one that a sample of rows makes likely, which needs a convex loss, "
         "--no-intercept and --method sfw.",
     )
-    checkpoint: Path | None = option(
+    checkpoint: Path | None = option(  # noqa: RUF009 (a field)
         type=file_type,
         metavar="FILE",
         help="Save the state of the run to a file, every minute and at its end.",
