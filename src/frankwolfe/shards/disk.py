@@ -44,9 +44,9 @@ class StoredRows(SplitRows):
         self.rows_read = 0
         self._lock = Lock()
 
-    def through(self, layer: Callable[[Any], Any], first: bool = False) -> "StoredRows":
-        """Return the rows with one more transformation, applied last, or first if ``first``."""
-        return StoredRows(self.store, (layer, *self.layers) if first else (*self.layers, layer))
+    def through(self, layer: Callable[..., Any], **given: Any) -> "StoredRows":
+        """Return the rows with one more transformation, applied last."""
+        return StoredRows(self.store, (*self.layers, partial(layer, **given)))
 
     def centred(self, weights: np.ndarray) -> "StoredRows":
         """Return dense rows minus their weighted mean, which takes one pass. Return sparse rows unchanged."""
@@ -54,8 +54,8 @@ class StoredRows(SplitRows):
             return self
         # means = first + sum_i weights[i] (x_i - first), so that the mean of a constant column is exact
         first = self.store.head(1)[0].astype(np.float64)
-        apart = StoredRows(self.store, (partial(_centred, means=first),))
-        return self.through(partial(_centred, means=first + apart.add_all(weights, len(first))), first=True)
+        apart = self.through(_centred, means=first)
+        return self.through(_centred, means=first + apart.add_all(weights, len(first)))
 
     def mean_prediction(self, w: np.ndarray) -> Any:
         """Return the product of the column means and ``w``, which centring subtracts from every prediction."""
@@ -124,17 +124,16 @@ class StoredRows(SplitRows):
         """
         store = self.store
         count = min(MOST_ROOMS, len(store.shards), store.memory // max(store.largest_shard, 1))
-        rooms = store.lend_rooms(count)
         thread = ThreadPoolExecutor(1, thread_name_prefix="frankwolfe-read")
-        try:
-            ahead = deque(thread.submit(self.group, [number], room) for number, room in enumerate(rooms))
-            for number, part in enumerate(store.slices):
-                yield part, ahead.popleft().result()
-                if number + count < len(store.shards):  # this shard is done with: its room is free
-                    ahead.append(thread.submit(self.group, [number + count], rooms[number % count]))
-        finally:
-            thread.shutdown(cancel_futures=True)  # waits for the shard that is being read
-            store.return_rooms(rooms)
+        with store.rooms(count) as rooms:
+            try:
+                ahead = deque(thread.submit(self.group, [number], room) for number, room in enumerate(rooms))
+                for number, part in enumerate(store.slices):
+                    yield part, ahead.popleft().result()
+                    if number + count < len(store.shards):  # this shard is done with: its room is free
+                        ahead.append(thread.submit(self.group, [number + count], rooms[number % count]))
+            finally:
+                thread.shutdown(cancel_futures=True)  # waits for the shard that is being read
 
 
 def _centred(rows: Dense, means: np.ndarray) -> Centred:
@@ -207,9 +206,9 @@ class ShardSource(DataSource):
         n = store.shape[0]
         targets, weights = as_targets(y, n, loss), as_weights(sample_weight, n)
         loss = loss.for_targets(targets)
-        rows = StoredRows(store)
-        rows = rows.through(partial(MultiOutput, outputs=loss.outputs)) if loss.outputs else rows
-        return LoadedData(self, Samples(rows.centred(weights) if centre else rows, targets, weights, loss), names)
+        rows = StoredRows(store).centred(weights) if centre else StoredRows(store)
+        rows = rows.through(MultiOutput, outputs=loss.outputs) if loss.outputs else rows
+        return LoadedData(self, Samples(rows, targets, weights, loss), names)
 
     def with_offset(self, y: Any, offset: Any, loss: Any) -> Any:
         """Return the targets, by default those of the store, and offsets as complex numbers."""
@@ -309,11 +308,6 @@ class ShuffledGroups:
         self.plan = GroupPlan.of(store)
         self._orders: list[np.ndarray] = []  # of this pass and the next
         self._at = 0  # group of this pass
-
-    @property
-    def shards(self) -> int:
-        """Number of shards."""
-        return len(self._store.shards)
 
     def group(self, ahead: int = 0) -> np.ndarray:
         """Return the shards of the current group, or of the group ``ahead`` positions after it."""

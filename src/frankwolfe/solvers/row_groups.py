@@ -215,7 +215,7 @@ class ShardGroups:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a saved state, with the current generator."""
         order = {"orders": state["sampler.orders"], "group": state["sampler.group"]}
-        shards = self.order.shards
+        shards = len(self._samples.rows.store.shards)
         if np.ndim(order["orders"]) != 2 or order["group"] >= self.order.plan.groups:
             raise ValueError("its order of the shards has another form")
         for some in order["orders"]:

@@ -4,7 +4,8 @@
 `Problem` and estimators accept it as ``X``, and all methods for data larger than memory run on it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from itertools import accumulate
 from threading import Lock
@@ -227,17 +228,16 @@ class ShardedRows:
         else:
             values[:] = matrix.reshape(-1)
 
-    def lend_rooms(self, count: int) -> list[Room]:
-        """Return buffers for ``count`` shards, free ones first. The caller gives them back by `return_rooms`."""
+    @contextmanager
+    def rooms(self, count: int) -> Iterator[list[Room]]:
+        """Provide buffers for ``count`` shards, each as large as the largest. Later calls use them again."""
         with self._lock:
             found = [self._rooms.pop() for _ in range(min(count, len(self._rooms)))]
-        rows, entries = max(shard.rows for shard in self.shards), max(shard.entries for shard in self.shards)
-        return [*found, *(Room(self, rows, entries) for _ in range(count - len(found)))]
-
-    def return_rooms(self, rooms: list[Room]) -> None:
-        """Add buffers to the free ones."""
+        rows, entries = (max(getattr(shard, name) for shard in self.shards) for name in ("rows", "entries"))
+        found += [Room(self, rows, entries) for _ in range(count - len(found))]
+        yield found
         with self._lock:
-            self._rooms += rooms
+            self._rooms += found
 
     def first_rows(self, count: int) -> CSR | Dense:
         """Return the first ``count`` rows, or those of the first shard if it has fewer."""
