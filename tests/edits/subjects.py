@@ -96,7 +96,7 @@ def _is_json(content):
 
 def _edit_shard(path, content, rng):
     """Edit the numbers of a file, and mend its checksum."""
-    kinds = {"values": content["values"], "columns": content["indices"], "starts": content["indices"]}
+    kinds = {"values": content["values"], "columns": "int32", "starts": "int32"}
     kinds |= {"targets": "float64", "weights": "float64", "counts": "int64", "squares": "float64"}
     part = content["parts"][rng.integers(len(content["parts"]))]
     shard = part["shards"][rng.integers(len(part["shards"]))]

@@ -94,8 +94,8 @@ class Manifest:
         ``"csr"`` or ``"dense"``.
     columns : int
         Number of columns.
-    values, indices : str
-        Types of entries and of indices: ``"float32"`` or ``"float64"``; ``"int32"`` or ``"int64"``.
+    values : str
+        Type of the entries: ``"float32"`` or ``"float64"``. Indices are of type int32.
     outputs : int
         Number of columns of the targets; 0 if targets are a vector.
     names : list of str or None
@@ -111,7 +111,6 @@ class Manifest:
     layout: str
     columns: int
     values: str
-    indices: str
     outputs: int = 0
     names: list[str] | None = None
     classes: list[Any] | None = None
@@ -130,8 +129,7 @@ class Manifest:
 
     def shard_files(self, shard: Shard) -> list[File]:
         """Return the files of a shard."""
-        value, index = np.dtype(self.values).itemsize, np.dtype(self.indices).itemsize
-        sizes = shard.entries * value, shard.entries * index, (shard.rows + 1) * index
+        sizes = shard.entries * np.dtype(self.values).itemsize, 4 * shard.entries, 4 * (shard.rows + 1)
         names = [f"{shard.number:06}-{name}.bin" for name in OF_A_SHARD]
         return [File(*facts) for facts in zip(names, sizes, shard.crc32, strict=False)]
 
@@ -194,7 +192,6 @@ def _built(content: dict[str, Any]) -> Manifest:
     found = Manifest(**known, parts=parts)
     _require(found.layout in ("csr", "dense"), f"its layout is {found.layout!r}")
     _require(found.values in ("float32", "float64"), f"its values are {found.values!r}")
-    _require(found.indices in ("int32", "int64"), f"its indices are {found.indices!r}")
     _require_counts(found.columns, found.outputs, found.first_column)
     names, classes = found.names, found.classes
     if names is not None:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.arguments.arrays import all_finite
-from frankwolfe.rows.csr import CSR, UNSIGNED
+from frankwolfe.rows.csr import CSR
 from frankwolfe.rows.dense import Dense
 from frankwolfe.store.format import (
     NEVER_READ,
@@ -27,7 +27,7 @@ from frankwolfe.store.format import (
     require_indices,
     require_size,
 )
-from frankwolfe.store.sharded import Room, ShardedRows, ShardSize
+from frankwolfe.store.sharded import INDEX, Room, ShardedRows, ShardSize
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
@@ -107,7 +107,7 @@ class RowStore(ShardedRows):
             for shard, files in zip(found.shards, self._files, strict=True)
         ]
         is_sparse = found.layout == "csr"
-        super().__init__(str(path), found.columns, found.values, sizes, limit, is_sparse, found.indices)
+        super().__init__(str(path), found.columns, found.values, sizes, limit, is_sparse)
         self.feature_names = found.names
         self.classes = None if found.classes is None else np.array(found.classes)
 
@@ -231,12 +231,12 @@ class RowStore(ShardedRows):
         if not self.is_sparse:
             entries = slice(0, count * self.shape[1])
             return Dense(read_array(self.path, files[0], self.dtype, entries).reshape(count, self.shape[1]))
-        starts = read_array(self.path, files[2], self.index_dtype, slice(0, count + 1))
+        starts = read_array(self.path, files[2], INDEX, slice(0, count + 1))
         entries = slice(0, min(max(0, int(starts[-1])), self.shards[0].entries))
-        columns = read_array(self.path, files[1], self.index_dtype, entries)
+        columns = read_array(self.path, files[1], INDEX, entries)
         require_indices(self.path / files[1].name, columns, self.shape[1], starts, self.shards[0].entries)
         values = read_array(self.path, files[0], self.dtype, entries)
-        return CSR(values, columns.view(UNSIGNED[columns.dtype]), starts)
+        return CSR(values, columns.view(np.uint32), starts)
 
     def to_dask(self, shards: int | None = None) -> tuple[Any, Any, Any]:
         """Return rows, targets and weights as dask arrays, which the workers of a cluster read (docs/cluster.md).

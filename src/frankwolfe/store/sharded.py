@@ -15,14 +15,17 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.arguments.arrays import as_matrix
-from frankwolfe.rows.csr import CSR, UNSIGNED
+from frankwolfe.rows.csr import CSR
 from frankwolfe.rows.dense import Dense
 
 FEWEST_SHARDS = 2
 """Number of shards that must fit into memory: one in use, and one that is read ahead."""
 
+INDEX = np.dtype(np.int32)
+"""Type of the indices of sparse rows."""
+
 LIMIT = 2**31 - 1
-"""Largest number of entries that can be in memory together if indices have 32 bits."""
+"""Largest number of columns, and of entries that can be in memory together, since indices have 32 bits."""
 
 
 class ShardSize(NamedTuple):
@@ -61,15 +64,15 @@ class Room:
     def __init__(self, source: "ShardedRows", rows: int, entries: int):
         self.is_sparse, self.width = source.is_sparse, source.shape[1]
         self.values = np.empty(entries, source.dtype)
-        self.columns = np.empty(entries if self.is_sparse else 0, source.index_dtype)
-        self.starts = np.empty(rows + 1 if self.is_sparse else 0, source.index_dtype)
+        self.columns = np.empty(entries if self.is_sparse else 0, INDEX)
+        self.starts = np.empty(rows + 1 if self.is_sparse else 0, INDEX)
 
     def rows(self, rows: int, entries: int) -> CSR | Dense:
         """Return the rows in the buffers, without a copy."""
         if not self.is_sparse:
             return Dense(self.values[:entries].reshape(rows, self.width))
         columns = self.columns[:entries]
-        return CSR(self.values[:entries], columns.view(UNSIGNED[columns.dtype]), self.starts[: rows + 1])
+        return CSR(self.values[:entries], columns.view(np.uint32), self.starts[: rows + 1])
 
 
 class ShardedRows:
@@ -91,8 +94,6 @@ class ShardedRows:
         Bytes of memory for rows, and as many again for copies of columns.
     is_sparse : bool
         Whether rows are sparse.
-    index_dtype : dtype
-        Type of the indices of sparse rows.
 
     Attributes
     ----------
@@ -126,10 +127,9 @@ class ShardedRows:
         shards: Sequence[ShardSize],
         memory: int,
         is_sparse: bool = False,
-        index_dtype: Any = np.int32,
     ):
         self.name, self.dtype, self.memory = name, np.dtype(dtype), memory
-        self.is_sparse, self.index_dtype = is_sparse, np.dtype(index_dtype)
+        self.is_sparse = is_sparse
         self.shards = list(shards)
         if not self.shards:
             raise ValueError(f"{name} holds no rows")
@@ -138,7 +138,7 @@ class ShardedRows:
         self.shape = ends[-1], int(columns)
         self.nnz, self.bytes = (sum(getattr(shard, name) for shard in self.shards) for name in ("entries", "bytes"))
         self.largest_shard = max(shard.bytes for shard in self.shards)
-        self.fits = self.bytes <= memory and (self.index_dtype == np.int64 or self.nnz <= LIMIT)
+        self.fits = self.bytes <= memory and self.nnz <= LIMIT
         self._lock = Lock()
         self._rooms: list[Room] = []  # free buffers of earlier reads
         needed = FEWEST_SHARDS * self.largest_shard
@@ -189,7 +189,7 @@ class ShardedRows:
         counts, squares = np.zeros(d, np.int64), np.zeros(d)
         for number, shard in enumerate(self.shards):
             rows = self.read([number])
-            counts += np.bincount(rows.indices.view(self.index_dtype), minlength=d) if isinstance(rows, CSR) else 0
+            counts += np.bincount(rows.indices.view(INDEX), minlength=d) if isinstance(rows, CSR) else 0
             squares += rows.column_norms(np.ones(shard.rows), d) ** 2
         return (counts if self.is_sparse else np.full(d, n)), squares
 

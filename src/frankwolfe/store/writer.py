@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from frankwolfe.arguments.arrays import as_matrix, as_vector
 from frankwolfe.store.files import new_unfinished, replacing, take_lock, unfinished_of
 from frankwolfe.store.format import NAME, OF_A_SHARD, OWN_NAME, Manifest, Shard, WrittenPart, read_manifest
+from frankwolfe.store.sharded import INDEX, LIMIT
 
 SHARD = 2**24
 """Default size of a shard in bytes: large enough for fast reads, small enough for many to fit into memory."""
@@ -73,7 +73,7 @@ def write_blocks(path: Path, blocks: Generator[RowBlock], wanted: Wanted, append
         unfinished.mkdir()
         try:
             dtype = "" if wanted.dtype is None else wanted.dtype.name
-            new = Manifest("", 0, dtype, "int32", names=wanted.names, first_column=wanted.first_column)
+            new = Manifest("", 0, dtype, names=wanted.names, first_column=wanted.first_column)
             _write_store(unfinished, blocks, wanted, path, new)
             unfinished.rename(path)
         finally:
@@ -176,10 +176,10 @@ class ShardWriter:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="frankwolfe-write")
         self._busy: Future = self._pool.submit(int)  # the shard that is being written
 
-    def shard(self, pieces: Sequence[Any], width: int, index: np.dtype) -> None:
+    def shard(self, pieces: Sequence[Any], width: int) -> None:
         """Start to write stacked matrices as a shard. First wait for the previous shard and raise its error, if any."""
         self.wait()
-        self._busy = self._pool.submit(self._write, self._next, pieces, width, index)
+        self._busy = self._pool.submit(self._write, self._next, pieces, width)
         self._next += 1
 
     def wait(self) -> None:
@@ -198,7 +198,7 @@ class ShardWriter:
         """Wait for pending writes and end the thread."""
         self._pool.shutdown()
 
-    def _write(self, number: int, pieces: Sequence[Any], width: int, index: np.dtype) -> None:
+    def _write(self, number: int, pieces: Sequence[Any], width: int) -> None:
         """Write rows as a shard, and count their entries."""
         if isinstance(pieces[0], np.ndarray):
             values = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
@@ -207,7 +207,8 @@ class ShardWriter:
         else:
             sizes = np.concatenate([np.diff(piece.indptr) for piece in pieces])
             values, columns = (np.concatenate([getattr(one, name) for one in pieces]) for name in ("data", "indices"))
-            rows, arrays = len(sizes), [values, columns, np.concatenate([[0], np.cumsum(sizes)]).astype(index)]
+            starts = np.concatenate([[0], np.cumsum(sizes)])
+            rows, arrays = len(sizes), [values, columns.astype(INDEX, copy=False), starts.astype(INDEX)]
             places = columns.astype(np.intp, copy=False)
             counts = np.bincount(places, minlength=width)
             squares = np.bincount(places, np.square(values, dtype=np.float64), minlength=width)
@@ -326,7 +327,7 @@ class Writer:
     def __init__(self, folder: Path, wanted: Wanted, before: Manifest):
         self.wanted, self.before = wanted, before
         self.rows = 0  # number of rows so far
-        self._dtype, self._index = np.dtype(before.values) if before.values else None, np.dtype(before.indices)
+        self._dtype = np.dtype(before.values) if before.values else None
         self._layout, self._width = before.layout, before.columns
         self._weights: list[np.ndarray] = []
         self._weighted = "weights" in before.parts[0].crc32 if before.parts else None
@@ -351,7 +352,7 @@ class Writer:
         if isinstance(matrix, np.ndarray):
             sizes = np.arange(n + 1) * matrix[0].nbytes
         else:
-            sizes = matrix.indptr.astype(np.int64) * (matrix.data.itemsize + matrix.indices.itemsize)
+            sizes = matrix.indptr.astype(np.int64) * (matrix.data.itemsize + INDEX.itemsize)
         at = 0
         while at < n:
             full = sizes[at] + self.wanted.shard - self._pending_bytes  # the shard is full where sizes reach this
@@ -383,8 +384,10 @@ class Writer:
             raise ValueError(f"the block is {kinds[layout]}, and the rows before it are {kinds[self._layout]}")
         d, wanted = matrix.shape[1], self.wanted
         fixed = layout == "dense" or wanted.names is not None
-        if self._width and d != self._width and (fixed or d > 2**31 - 1 >= self._width):
+        if self._width and d != self._width and fixed:
             raise ValueError(f"the block has {d:,} columns, and {self._width:,} are expected")
+        if d > LIMIT:
+            raise ValueError(f"the block has {d:,} columns, and a store may have {LIMIT:,}")
         self._width = max(self._width, d)
         self._dtype = self._dtype or matrix.dtype
         if wanted.dtype is None and matrix.dtype.itemsize > self._dtype.itemsize:
@@ -396,18 +399,12 @@ class Writer:
                 matrix = matrix.astype(self._dtype)
             if not np.isfinite(matrix if layout == "dense" else matrix.data).all():
                 raise ValueError(f"some values are too large for {self._dtype}")
-        if layout == "csr":
-            self._index = np.dtype(np.int64) if self._width > 2**31 - 1 else self._index
-            if matrix.indices.dtype != self._index:
-                starts = matrix.indptr if len(matrix.data) > 2**31 - 1 else matrix.indptr.astype(self._index)
-                entries = (matrix.data, matrix.indices.astype(self._index), starts)
-                matrix = sparse.csr_array(entries, shape=matrix.shape)
         return matrix
 
     def _flush(self) -> None:
         """Start to write the pending rows as a shard."""
         if self._pending:
-            self._out.shard(self._pending, self._width, self._index)
+            self._out.shard(self._pending, self._width)
             self._pending, self._pending_bytes = [], 0
 
     def finish(self) -> Manifest:
@@ -431,7 +428,6 @@ class Writer:
             layout=self._layout,
             columns=self._width,
             values=self._dtype.name,
-            indices=self._index.name,
             outputs=self._targets.outputs,
             classes=self._targets.classes,
             parts=[*parts, WrittenPart(len(parts), self._width, out.shards, crc32)],
