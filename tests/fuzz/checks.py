@@ -383,7 +383,7 @@ def certificate(run):
             yield f"no certificate for a gap of {result.gap!r}"
         return
     given = (case.X if sparse.issparse(case.X) else np.asarray(case.X), np.asarray(case.y), case.sample_weight)
-    report = fw.verify(found, *given)
+    report = fw.verify(found, *given, offset=case.offset)
     exact, (objective, optimum) = run.exact, (found.facts["objective"], found.facts["optimum"])
     if not report.proven:
         yield f"a true certificate: {report.message}"
@@ -394,7 +394,7 @@ def certificate(run):
     for claim, better in (("objective", -1.0), ("optimum", 1.0)):
         error = getattr(report, claim).error
         beyond = found.facts[claim] + better * (1e-6 * abs(found.facts[claim]) + 10.0 * error + 1e-280)
-        if fw.verify(replace(found, facts={**found.facts, claim: beyond}), *given).proven:
+        if fw.verify(replace(found, facts={**found.facts, claim: beyond}), *given, offset=case.offset).proven:
             yield f"{claim} {found.facts[claim]!r} can be claimed to be {beyond!r}"
     heaviest = int(np.argmax(np.abs(found.arrays["weights"])))
     weights = found.arrays["weights"].copy()
@@ -402,7 +402,7 @@ def certificate(run):
     moved = run.recomputed.at(weights, result.intercept)
     if moved.fun - moved.fun_error > objective:
         other = replace(found, arrays={**found.arrays, "weights": weights})
-        if fw.verify(other, *given).proven:
+        if fw.verify(other, *given, offset=case.offset).proven:
             yield f"a model with an objective of {float(moved.fun)!r} is proven to have {objective!r}"
 
 
