@@ -36,6 +36,8 @@ class RuledSet(NamedTuple):
     rows : dict
         Places of the bounds in ``side``, by the place of the weight in the flat weights and whether it is the upper
         bound. Of equal bounds only the upper one is there.
+    radius : float or None
+        Radius of the box in which the bounds are, if it had one.
     """
 
     rules: Rules
@@ -43,6 +45,7 @@ class RuledSet(NamedTuple):
     side: LinearBounds | None
     outputs: int
     rows: dict[tuple[int, bool], int]
+    radius: float | None = None
 
     def prices(self, found: Mapping[str, Any], scale: np.ndarray | None, labels: Sequence[str]) -> dict[str, float]:
         """Return the price of each rule by its text, from `Result.prices`.
@@ -74,6 +77,10 @@ class RuledSet(NamedTuple):
                     elif held[end][at] == own[end][column]:  # else the set has a tighter bound, which is no rule
                         price = found.get(ENDS[end], {at: 0.0})[at]
                     add(written.bound_text(column, upper) + mark, abs(scale[column]) * price)
+        if self.radius is not None and "radius" not in found:  # the bounds that are no rules move with it
+            for name, held_ends, own_ends in zip(ENDS, held, own, strict=True):
+                theirs = (np.abs(held_ends) == self.radius) & (held_ends != np.repeat(own_ends, self.outputs))
+                add("radius", np.ravel(found[name])[theirs].sum())
         return prices
 
 
@@ -92,6 +99,7 @@ def posed(rules: Rules, constraint: Any | None, outputs: int) -> RuledSet:
     """
     count = max(1, outputs)
     lower, upper = np.repeat(rules.lower, count), np.repeat(rules.upper, count)
+    radius = constraint.own_radius() if isinstance(constraint, Box) else None
     if constraint is None:
         constraint = _without_budget(lower, upper)
     elif rules.bounded:
@@ -103,7 +111,7 @@ def posed(rules: Rules, constraint: Any | None, outputs: int) -> RuledSet:
         for is_upper, missing in ((False, lower[at] > held_lower[at]), (True, upper[at] < held_upper[at])):
             if missing and not (not is_upper and lower[at] == upper[at]):
                 rows[at, is_upper] = first + len(rows)
-    return RuledSet(rules, constraint, _side(rules, lower, upper, count, list(rows)), count, rows)
+    return RuledSet(rules, constraint, _side(rules, lower, upper, count, list(rows)), count, rows, radius)
 
 
 def _without_budget(lower: np.ndarray, upper: np.ndarray) -> Any:
