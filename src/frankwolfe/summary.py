@@ -280,8 +280,8 @@ def proven(found: "Result | RunRecord", rules: bool = False, budget: bool = True
     return f"Proven: no weights {where} have an objective more than {gap:.3g} below this one{share}.{missed}"
 
 
-def verdict(found: "Result | RunRecord") -> tuple[str, str]:
-    """Return a verdict on a run in a few words, and a sentence: what is proven or, if that is too little, why it ended.
+def verdict(found: "Result | RunRecord", rules: bool = False, budget: bool = True) -> tuple[str, str]:
+    """Return a verdict on a run in a few words, and a sentence: what is `proven` or, if it failed, why it ended.
 
     Examples
     --------
@@ -293,4 +293,4 @@ def verdict(found: "Result | RunRecord") -> tuple[str, str]:
     if not found.success:
         likely = found.status == "likely"
         return "Likely, not proven" if likely else "Not certified to the tolerance", found.message
-    return "Certified" if found.convex else "Stationary", proven(found)
+    return "Certified" if found.convex else "Stationary", proven(found, rules, budget)

@@ -137,7 +137,8 @@ def _answer(model: "FittedModel", result: "Result", options: Options) -> list[tu
 
     shift = np.ravel(model.unscaled()[1])
     constraint = "none" if options.no_radius else short(model.constraint)
-    certificate = ". ".join(verdict(result))
+    rules = bool(options.rules)
+    certificate = ". ".join(verdict(result, rules, budget=not (rules and options.no_radius)))
     if options.no_radius:
         budget = model.constraint.own_radius()
         certificate += "" if budget is None else f" {scope(result, budget)}"

@@ -65,7 +65,7 @@ def _show_model(path: Path) -> None:
         *([("rules", "; ".join(model.rules))] if model.rules else []),
         *([("intercept", ", ".join(f"{value:.6g}" for value in intercept[:6]))] if intercept.any() else []),
         ("objective", f"{run.fun:.8g}" if run.fun < np.inf else "not evaluated"),
-        ("certificate", ". ".join(verdict(run))),
+        ("certificate", ". ".join(verdict(run, bool(model.rules)))),
     ]
     show(rows, {"certificate": "green" if run.success else "yellow"})
     show_weights(model, WEIGHTS)
