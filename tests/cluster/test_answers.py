@@ -6,6 +6,7 @@ from scipy import sparse
 
 import frankwolfe as fw
 from tests.cluster.tables import COLUMNS, ROWS, chunked, table
+from tests.frozen import problems, record
 
 da = pytest.importorskip("dask.array", reason="dask is not installed")
 
@@ -123,3 +124,11 @@ def test_a_warm_start_goes_on_from_the_intercept_of_the_model(client):
         task.expect(w, 0.7)
     np.testing.assert_allclose(problem.guess.shift, local.guess.shift, rtol=1e-10)
     np.testing.assert_allclose(problem.guess.mean, local.guess.mean, atol=1e-14)  # columns are centred
+
+
+def test_answers_are_the_recorded_ones(client):
+    recorded = record.recorded()
+    cases = [case for case in problems.of_clusters() if case.name in recorded]
+    assert len(cases) > 8
+    found = {case.name: record.differences(case, record.answer(case), recorded[case.name]) for case in cases}
+    assert {name: differences for name, differences in found.items() if differences} == {}

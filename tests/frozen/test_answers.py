@@ -27,10 +27,3 @@ def test_answers_from_stores_are_the_recorded_ones(tmp_path):
     assert len(cases) > 20
     wrong = {case.name: found for case in cases if (found := differing(case))}
     assert not wrong
-
-
-def test_answers_from_clusters_are_the_recorded_ones(client):
-    cases = [case for case in problems.of_clusters() if case.name in RECORDED]
-    assert len(cases) > 8
-    wrong = {case.name: found for case in cases if (found := differing(case))}
-    assert not wrong
