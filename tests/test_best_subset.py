@@ -12,7 +12,7 @@ import frankwolfe as fw
 from frankwolfe.best_subset import Search, best_subset, rounded_up
 from tests import cases
 
-D = 6
+D = 5
 
 WIDTHS = np.linspace(0.3, 2.0, D)
 

@@ -1,4 +1,4 @@
-"""scikit-learn's own checks, on every estimator, with no expected failures. Kernels run as Python: they are not checked."""
+"""scikit-learn's own checks, on every estimator, with no expected failures. They do not need compiled code."""
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks

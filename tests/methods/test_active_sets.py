@@ -358,6 +358,7 @@ def test_a_slack_constraint_leaves_weight_on_zero(method):
     np.testing.assert_allclose(result.x, best, atol=1e-2)
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("method", ["away", "stochastic-away"])
 @pytest.mark.parametrize("missing", [0.0, 1e-16, 1e-12])
 def test_the_only_atom_is_not_left(method, missing):

@@ -92,7 +92,7 @@ def over(runs):
     )
 
 
-every_run, fewer_runs = over(RUNS), over(FEWER)
+fewer_runs = over(FEWER)
 
 
 def has_horizon(method):
@@ -177,7 +177,7 @@ def step_by_step(monkeypatch):
     monkeypatch.setattr(driver, "SLICE_SECONDS", 1e-9)
 
 
-@every_run
+@fewer_runs
 def test_killed_anywhere_it_ends_as_if_it_had_not_been(method, kind, tmp_path, monkeypatch, written):
     step_by_step(monkeypatch)
     often = {"checkpoint": tmp_path / "run.ckpt", "checkpoint_every": 0}

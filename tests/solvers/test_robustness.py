@@ -3,6 +3,8 @@
 What a run says of itself is checked against a gap worked out here, in NumPy, from the definition.
 """
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -85,7 +87,7 @@ SUPPORT = {
 SHARED_OUT = {
     "Simplex": ("pairwise", "stochastic-away", "corrective"),
     "NonNegativeL1Ball": ("away", "auto"),
-    "L2Ball": ("away", "blended-pairwise", "stochastic-pairwise", "corrective"),
+    "L2Ball": ("pairwise", "stochastic-pairwise", "corrective"),
     "Box": ("pairwise", "stochastic-away", "corrective"),
 }
 OWN = [(method, name) for method in (*ACTIVE, *EXACT) for name in SETS if method in SHARED_OUT.get(name, (method,))]
@@ -117,6 +119,13 @@ def must_converge(method, name, data):
     return method in ACTIVE and data in ("duplicated columns", "all-zero columns", "separable", "n >> d")
 
 
+@cache
+def least_known(name, data):
+    """Least objective that a run over a set has found."""
+    make, stretch = DATA[data]
+    return fw.minimize(fw.Problem(*make(), "logistic", SETS[name](stretch)), "corrective", tol=1e-9, max_passes=1e3).fun
+
+
 @pytest.mark.parametrize("data", DATA)
 @pytest.mark.parametrize(("method", "name"), RUNS)
 def test_ends_certified_or_honest(method, name, data):
@@ -131,7 +140,7 @@ def test_ends_certified_or_honest(method, name, data):
     assert np.isnan(result.fw_gap) or result.fw_gap == pytest.approx(gap, rel=1e-6, abs=rounding)
     assert not result.gap > result.fw_gap
     # a bound from the dual is above no point that was reached
-    assert result.lower_bound <= fw.minimize(problem, "corrective", tol=1e-9, max_passes=1e3).fun + rounding
+    assert result.lower_bound <= least_known(name, data) + rounding
     assert result.status in (fw.Status.CONVERGED, fw.Status.MAX_PASSES, fw.Status.STALLED)
     if result.success:
         assert result.gap <= tolerance + rounding
