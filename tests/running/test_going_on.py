@@ -100,8 +100,14 @@ HANDING_OVER = ("fw", "pairwise", "sfw", "momentum", "lu-freund", "saga", "saga-
 
 
 @interpreted
-@every_method
-@pytest.mark.parametrize("before", HANDING_OVER)
+@pytest.mark.parametrize(
+    ("before", "method"),
+    [
+        (HANDING_OVER[(k + turn) % len(HANDING_OVER)], method)
+        for k, method in enumerate(cases.LOOP)
+        for turn in (0, 2, 5)
+    ],
+)
 def test_a_result_of_any_method_starts_any_other(before, method):
     problem = cases.problem()
     first = fw.minimize(problem, before, tol=0, max_passes=8, batch_size=2, random_state=0)

@@ -35,8 +35,7 @@ class View(NamedTuple):
 
 
 VIEWS = {
-    "counted": View(fw.sets.Counted),
-    "cached": View(lambda inner: fw.sets.Cached(inner, 3)),
+    "counted": View(lambda inner: fw.sets.Counted(fw.sets.Cached(inner, 3))),
     "scaled": View(lambda inner: fw.sets.Scaled(inner, 2.0), 2.0),
     "translated": View(lambda inner: fw.sets.Translated(inner, SHIFT), shift=SHIFT),
     "product": View(lambda inner: fw.Product([inner], [D])),
