@@ -35,6 +35,11 @@ CASES = {
     "single-intercept": (FAR.astype(np.float32), FAR_Y, "logistic", fw.L1Ball(1.5), {"intercept": True}),
     "translated": (X, Y, "squared", fw.sets.Translated(fw.L1Ball(0.5), SHIFT), {}),
     "conditions": (X, Y, "logistic", fw.L1Ball(1.5), {"intercept": True, "side": SIDE}),
+    "linear": (X, Y, "logistic", fw.L1Ball(1.5), {"linear": 0.1 * SHIFT}),
+    "linear-conditions": (X, Y, "logistic", fw.L1Ball(1.5), {"intercept": True, "side": SIDE, "linear": 0.1 * SHIFT}),
+    "linear-vertices": (X, Y, "logistic", HULL, {"intercept": True, "linear": 0.1 * SHIFT}),
+    "linear-low-rank": (X, TABLE, "multitask-squared", fw.TraceBall(1.0), {"linear": 0.1 * np.outer(SHIFT, [1, 0, 2])}),
+    "offset": (X, Y, "logistic", fw.L1Ball(1.5), {"intercept": True, "offset": np.linspace(-1.0, 1.0, ROWS)}),
     "single": (X.astype(np.float32), Y, "logistic", fw.L1Ball(1.5), {}),
 }
 
@@ -43,7 +48,7 @@ def both(name, chunk=25):
     """Return a problem on the cluster, and in memory."""
     X, y, loss, constraint, given = CASES[name]
     local = fw.Problem(X, y, loss, constraint, **given)
-    far = {key: chunked(value, chunk) if key == "sample_weight" else value for key, value in given.items()}
+    far = {key: chunked(value, chunk) if key in ("sample_weight", "offset") else value for key, value in given.items()}
     return fw.Problem(chunked(X, chunk), chunked(y, chunk), loss, constraint, **far), local
 
 
