@@ -11,7 +11,6 @@ import numpy as np
 
 from frankwolfe.compile.kernels import kernel, worth_compiling
 from frankwolfe.compile.verbs import deposit, oracle, rebuild
-from frankwolfe.objective import tasks
 from frankwolfe.objective.objective import Objective
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.sets.atoms import Iterate
@@ -126,13 +125,6 @@ class ActiveAtoms:
         """Return predictions without those of the shift."""
         return z if self.base is None else z - self.base
 
-    def stretched(self, z: Any, factor: float) -> Any:
-        """Return the predictions after the weights of all atoms are multiplied by a factor."""
-        keep = self.objective.shards.keep
-        if self.base is None:
-            return keep(tasks.scale, z, factor)
-        return keep(tasks.mix, self.base, keep(tasks.difference, z, self.base), factor)
-
 
 class Coordinates(ActiveAtoms):
     """Active set for vertices with one non-zero entry: the active columns and their weights.
@@ -219,10 +211,6 @@ class Coordinates(ActiveAtoms):
     def slope(self, gradient: np.ndarray) -> np.ndarray:
         """Return the slopes of the objective in the weights of the atoms."""
         return gradient[self.active]
-
-    def forget_columns(self) -> None:
-        """Release the column-major copy, which a model with a formed Hessian does not need."""
-        self._columns = None
 
     def _release(self) -> None:
         """Release all copies of the active columns, before new copies are made."""
@@ -313,9 +301,6 @@ class Vertices(ActiveAtoms):
     def slope(self, gradient: np.ndarray) -> np.ndarray:
         """Return the slopes of the objective in the weights of the atoms."""
         return self.points @ gradient
-
-    def forget_columns(self) -> None:
-        """Do nothing: there is no column-major copy."""
 
     def extend(self, found: Evaluation) -> bool:
         """Drop vertices without weight and add the oracle's vertex. Return True."""

@@ -157,7 +157,7 @@ class CorrectiveSolver(RoundSolver):
         Atoms, columns and Hessian are reused. If the point is feasible as it is, so are its gradient and value.
         """
         hull, samples = problem.constraint.structure().hull, self.problem.samples
-        if hull is None or self.atoms.indirect or problem.samples.rows is not samples.rows:
+        if hull is None or self.atoms.indirect or self.atoms.matrix is None or problem.samples.rows is not samples.rows:
             return False
         found, before = self._exact(), self.atoms.u
         self.problem, self.rows_read, self.stuck = problem, 0, False
@@ -171,8 +171,7 @@ class CorrectiveSolver(RoundSolver):
         elif self._costly:  # the next round begins with an exact pass
             self._found = None
         else:
-            stretch = np.abs(self.atoms.u).sum() / np.abs(before).sum()
-            z, linear = self.atoms.stretched(self.at.z, stretch), self.problem.objective.linear(self.point())
+            z, linear = self.atoms.predict(self.atoms.u), self.problem.objective.linear(self.point())
             self.at, self._found = self._evaluate_predictions(z, linear), None
         return True
 
@@ -311,7 +310,6 @@ class CorrectiveSolver(RoundSolver):
         shifts = 0 if self.at.shift is None else len(self.at.shift)
         model: Model
         if few:
-            atoms.forget_columns()
             # Reuse the last Hessian if another step with the same rate of convergence should meet the tolerance. Only
             # shards with costly calls make use of this.
             as_it_is = self.promised < np.inf and 3.0 * self.left * gap <= self.target
