@@ -82,7 +82,8 @@ def require_like(own: Mapping[str, Any], state: Mapping[str, Any]) -> None:
     for name, own_value in own.items():
         if name not in state:
             raise ValueError(f"its entry {name} is missing")
-        value, fresh = _as_plain(state[name]), _as_plain(own_value)
+        # NumPy scalars are Python numbers in a file
+        value, fresh = (part.item() if isinstance(part, np.generic) else part for part in (state[name], own_value))
         if isinstance(fresh, np.ndarray):
             same = isinstance(value, np.ndarray) and value.dtype == fresh.dtype and _alike(name, value, fresh)
         elif isinstance(fresh, float):
@@ -91,11 +92,6 @@ def require_like(own: Mapping[str, Any], state: Mapping[str, Any]) -> None:
             same = type(value) is type(fresh)
         if not same:
             raise ValueError(f"its entry {name} is {_shown(value)}, and this run's is {_shown(fresh)}")
-
-
-def _as_plain(value: Any) -> Any:
-    """Convert a NumPy scalar to a Python number, as stored in a file."""
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _alike(name: str, value: np.ndarray, fresh: np.ndarray) -> bool:
@@ -117,8 +113,9 @@ def require_entries(problem: Any, state: Mapping[str, Any]) -> None:
         if name in WEIGHTS and not np.isfinite(value).all():
             raise ValueError(f"its entry {name} holds NaN or infinity")
     for name, bound in INDICES.items():
-        if name in state and not _ascending(state[name], sizes.get(bound, 0)):
-            raise ValueError(f"its entry {name} are not ascending numbers below {sizes.get(bound, 0)}")
+        places, below = state.get(name, ()), sizes.get(bound, 0)
+        if len(places) and not (places[0] >= 0 and places[-1] < below and (np.diff(places) > 0).all()):
+            raise ValueError(f"its entry {name} are not ascending numbers below {below}")
 
 
 def _sizes_of(problem: Any) -> dict[str, int]:
@@ -151,10 +148,6 @@ def _dims_of(problem: Any, name: str, value: Any) -> tuple[str, ...]:
 
 SCALARS = ("left", "found.intercept", "best.intercept", "last.intercept", "start.rest.intercept")
 """Arrays that may be plain numbers: in another solver, or with one output."""
-
-
-def _ascending(values: np.ndarray, below: int) -> bool:
-    return bool(len(values) == 0 or (values[0] >= 0 and values[-1] < below and (np.diff(values) > 0).all()))
 
 
 TRACED = ("nit", "passes", "seconds", "gap_estimate", "table_error", "bound_estimate", "lower_bound")
@@ -192,32 +185,37 @@ def require_ranges(name: str, part: Any, state: Mapping[str, Any], rows: int) ->
     A part says so by its method ``index_ranges``: which arrays never change (`FIXED`), and for others from where up to
     where, exclusive, their entries lie; `ROWS` stands for the number of rows.
     """
-    for inner, value in fields_of(part):
-        require_ranges(f"{name}.{inner}", value, state, rows)
-    ranges: dict[str, Any] = part.index_ranges() if hasattr(part, "index_ranges") else {}
-    for entry, own, allowed in ((f"{name}.{field}", getattr(part, field), ranges[field]) for field in ranges):
-        found = state.get(entry, own)
-        if allowed is FIXED:
-            sound = np.array_equal(found, own)
-        else:
-            low, high = allowed
-            sound = ((found >= low) & (found < (rows if high is ROWS else high))).all()
-        if not sound:
-            raise ValueError(f"its entry {entry} leads out of the arrays of this run")
+    for inner, each in walked(name, part):
+        ranges: dict[str, Any] = each.index_ranges() if hasattr(each, "index_ranges") else {}
+        for entry, own, allowed in ((f"{inner}.{field}", getattr(each, field), ranges[field]) for field in ranges):
+            found = state.get(entry, own)
+            if allowed is FIXED:
+                sound = np.array_equal(found, own)
+            else:
+                low, high = allowed
+                sound = ((found >= low) & (found < (rows if high is ROWS else high))).all()
+            if not sound:
+                raise ValueError(f"its entry {entry} leads out of the arrays of this run")
 
 
-def fields_of(part: Any) -> Iterator[tuple[Any, Any]]:
+def fields_of(part: tuple) -> Iterator[tuple[Any, Any]]:
     """Yield the entries of a tuple, with what they are called: their fields, or their places."""
-    if isinstance(part, tuple):
-        yield from zip(part._fields if is_part(part) else range(len(part)), part, strict=True)  # type: ignore[attr-defined]
+    yield from zip(part._fields if is_part(part) else range(len(part)), part, strict=True)  # type: ignore[attr-defined]
+
+
+def walked(name: str, part: Any) -> Iterator[tuple[str, Any]]:
+    """Yield a part and all that is in it, by name, except in parts that do not change."""
+    yield name, part
+    if isinstance(part, tuple) and not isinstance(part, CONSTANT):
+        for field, value in fields_of(part):
+            yield from walked(f"{name}.{field}", value)
 
 
 def require_sound(part: Any, iterate: Any) -> None:
     """Raise ValueError unless the arrays of a part, and of all parts inside of it, go together with an iterate."""
-    if hasattr(part, "require_sound"):
-        part.require_sound(iterate)
-    for _, value in fields_of(part):
-        require_sound(value, iterate)
+    for _, each in walked("", part):
+        if hasattr(each, "require_sound"):
+            each.require_sound(iterate)
 
 
 def _shown(value: Any) -> str:
@@ -331,14 +329,8 @@ def arrays(name: str, part: Any) -> dict[str, np.ndarray]:
 
     Python objects, the places of observed entries and side constraints do not.
     """
-    if isinstance(part, np.ndarray) and not isinstance(part, Opaque):
-        return {name: part}
-    if not isinstance(part, tuple) or isinstance(part, CONSTANT):
-        return {}
-    found: dict[str, np.ndarray] = {}
-    for field, value in fields_of(part):
-        found |= arrays(f"{name}.{field}", value)
-    return found
+    found = {inner: each for inner, each in walked(name, part) if isinstance(each, np.ndarray)}
+    return {inner: each for inner, each in found.items() if not isinstance(each, Opaque)}
 
 
 def restored(name: str, part: Any, state: Mapping[str, Any], rows: int) -> Any:
