@@ -157,7 +157,7 @@ class CorrectiveSolver(RoundSolver):
         Atoms, columns and Hessian are reused. If the point is feasible as it is, so are its gradient and value.
         """
         hull, samples = problem.constraint.structure().hull, self.problem.samples
-        if hull is None or self.atoms.indirect or self.atoms.matrix is None or problem.samples.rows is not samples.rows:
+        if hull is None or self.atoms.indirect or problem.samples.rows is not samples.rows:
             return False
         found, before = self._exact(), self.atoms.u
         self.problem, self.rows_read, self.stuck = problem, 0, False
@@ -171,8 +171,9 @@ class CorrectiveSolver(RoundSolver):
         elif self._costly:  # the next round begins with an exact pass
             self._found = None
         else:
-            z, linear = self.atoms.predict(self.atoms.u), self.problem.objective.linear(self.point())
-            self.at, self._found = self._evaluate_predictions(z, linear), None
+            first, w = self.atoms.matrix is None, self.point()  # no round has been made
+            z = problem.objective.predict(w) if first else self.atoms.predict(self.atoms.u)
+            self.at, self._found = self._evaluate_predictions(z, problem.objective.linear(w)), None
         return True
 
     @property
