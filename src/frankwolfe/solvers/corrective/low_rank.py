@@ -225,13 +225,13 @@ class LowRankSolver(RoundSolver):
 
     def _minimise(self, view: Any, S: np.ndarray, goal: float, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Make Newton steps on ``S`` until its Frank-Wolfe gap is at most ``goal``."""
-        at, linear = self.at, self.problem.objective.coefficients
+        linear = self.problem.objective.coefficients
         pushed = 0.0 if linear is None else left.T @ self.norm.matrix(linear) @ right
         for _ in range(10):
-            slope = self.problem.objective.shards.run(pull, view, at.alpha)[0] + pushed
+            slope = self.problem.objective.shards.run(pull, view, self.at.alpha)[0] + pushed
             if gap_within(slope, S, self.radius) <= goal or self._ends_early():
                 break
-            model = TraceModel(self._products(view, at, S.shape), S, slope, self.radius)
+            model = TraceModel(self._products(view, self.at, S.shape), S, slope, self.radius)
             # First guess of the largest curvature: 70% of the last one, the curvature along the gradient (which is
             # rarely much smaller) or, if that is zero, that for which a gradient step has the length of the radius.
             along = float(np.vdot(slope, model.product(slope)) / np.vdot(slope, slope)) if not self.curvature else 0.0
@@ -240,36 +240,28 @@ class LowRankSolver(RoundSolver):
             if not np.isfinite(self.curvature):
                 self.curvature = 0.0
                 break
-            fall = float(np.vdot(slope, there - S))
-            found = self._line_search(view, at, S, there - S, fall, lambda S: self._linear(left, S, right))
+            fall = -float(np.vdot(slope, there - S))
+            found = self._line_search(view, S, there - S, fall, self._linear(left, there, right))
             if found is None:
                 break
-            S, at = found
+            S, self.at = found
         return S
 
     def _line_search(
-        self,
-        view: Any,
-        at: Point,
-        S: np.ndarray,
-        change: np.ndarray,
-        fall: float,
-        linear: Callable[[np.ndarray], float],
-    ) -> tuple[np.ndarray, Point] | None:
-        """Backtrack along ``change``, halving the step. Return the new ``S`` and its point, or None.
+        self, view: Any, S: np.ndarray, change: np.ndarray, fall: float, linear: float
+    ) -> tuple[np.ndarray, Any] | None:
+        """Line search along ``change``, at whose end is the linear term. Return the new ``S`` and its point, or None."""
 
-        ``fall`` is the slope of the objective along ``change``, which is negative. ``linear`` is the linear term.
-        """
-        gamma = 1.0
-        for _ in range(30):
-            there = S + gamma * change
-            reached = self._evaluate_predictions(self._predictions(view, there), linear(there))
-            # If changes of the objective are below rounding, accept the step of the model.
-            rounding = abs(fall) + abs(reached.value - at.value) <= VALUE_ROUNDING * self.scale
-            if reached.value < at.value + 0.01 * gamma * fall or rounding:
-                return there, reached
-            gamma *= 0.5
-        return None
+        def predict(gamma: float) -> Any:
+            return self._predictions(view, S + gamma * change)
+
+        z, end, rounding = predict(1.0), None, VALUE_ROUNDING * self.scale
+        if fall <= rounding:
+            end = self._evaluate_predictions(z, linear)
+            if abs(fall) + abs(end.value - self.at.value) <= rounding:  # accept the step of the model
+                return S + change, end
+        found = self._search_toward(z, fall, end, predict, linear)
+        return None if found is None else (S + found[0] * change, found[1])
 
     def _products(self, view: Any, at: Point, shape: tuple[int, int]) -> Callable[[np.ndarray], np.ndarray]:
         """Return the function that multiplies by the Hessian in ``S``.
