@@ -250,7 +250,7 @@ class LowRankSolver(RoundSolver):
     def _line_search(
         self, view: Any, S: np.ndarray, change: np.ndarray, fall: float, linear: float
     ) -> tuple[np.ndarray, Any] | None:
-        """Line search along ``change``. Return the new ``S`` and its point, or None. ``linear`` is the term at the end."""
+        """Line search along ``change``, to the linear term at its end. Return the new ``S`` and its point, or None."""
 
         def predict(gamma: float) -> Any:
             return self._predictions(view, S + gamma * change)
