@@ -206,7 +206,11 @@ class ConditionedBarrier(Barrier):
         self.inner, self.rows, self.own = inner, rows, len(middle)
         self.nu, self.quick_up_to = inner.nu + len(bounds), inner.quick_up_to
         found = inner.at(middle)
-        chosen = _independent(_images(equations, found.moves), found.equations)
+        images = _images(equations, found.moves)
+        sizes = np.linalg.norm(images, axis=1)
+        sizes[sizes == 0.0] = 1.0
+        equations, ends = equations / sizes[:, None], ends / sizes  # in no units, like the equations of the set
+        chosen = _independent(images / sizes[:, None], found.equations)
         self.equations, self.ends = equations[chosen], ends[chosen]
         middle = self._on_equations(middle, equations, ends)
         self.middle = np.concatenate([middle, bounds - rows @ inner.weights(middle)])
@@ -252,9 +256,8 @@ class ConditionedBarrier(Barrier):
         )
 
 
-def _independent(equations: np.ndarray, others: np.ndarray | None) -> np.ndarray:
-    """Return the numbers of as many equations as do not follow from each other and from others."""
-    rows = equations / np.maximum(np.linalg.norm(equations, axis=1), 1e-300)[:, None]
+def _independent(rows: np.ndarray, others: np.ndarray | None) -> np.ndarray:
+    """Return the numbers of as many rows of length one as do not depend on each other and on other rows."""
     if others is not None:
         basis = np.linalg.qr(others.T)[0]
         rows = rows - (rows @ basis) @ basis.T
@@ -281,7 +284,9 @@ def strictly_inside(
     y = inner.start()
     w, found = inner.weights(y), inner.at(y)
     units = _images(rows, found.moves) / np.sqrt(np.diagonal(_square(found.hessian)))
-    room = np.maximum(rows @ w - bounds, 0.0) + np.linalg.norm(units, axis=1)
+    sizes = np.linalg.norm(units, axis=1)
+    sizes = np.where(sizes > 0.0, sizes, np.abs(rows) @ np.abs(w) + np.abs(bounds))  # the set may fix a product
+    room = np.maximum(rows @ w - bounds, 0.0) + np.where(sizes > 0.0, sizes, 1.0)
     relaxed = ProductBarrier([inner, IntervalBarrier(np.array([2.0]))])
     lacking = (equations @ w - ends)[:, None]
     both = np.hstack([rows, -room[:, None]]), bounds, np.hstack([equations, -lacking]), ends

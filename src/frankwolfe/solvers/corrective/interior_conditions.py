@@ -223,7 +223,8 @@ class ConditionedInterior(Conditioned, InteriorSolver):
         there = self._tidy(there)
         if not self._is_feasible(there):
             equations, free = self.interior.equations, np.full(len(there), np.inf)
-            there = self._tidy(meeting(equations.rows, equations.ends, there, -free, free))
+            unit = float(np.abs(there).max()) or 1.0
+            there = self._tidy(unit * meeting(equations.rows, equations.ends / unit, there / unit, -free, free))
         return super()._go(there, found)
 
     def _is_feasible(self, w: np.ndarray, tolerance: float = 1e-9) -> bool:
@@ -274,7 +275,9 @@ def _least_squares(root: np.ndarray, across: np.ndarray, rows: np.ndarray, signe
     sizes = 1.0 / np.maximum(np.linalg.norm(root, axis=0), 1e-150)
     triangle = qr(root * sizes, mode="r", check_finite=False)[0][: len(sizes)].T
     matrix, target = (solve_triangular(triangle, side.T, lower=True) for side in (rows * sizes, -across * sizes))
+    units = np.linalg.norm(matrix, axis=0)
+    units[units == 0.0] = 1.0
     if not signed.any():
-        return np.linalg.lstsq(matrix, target, rcond=1e-13)[0]
+        return np.linalg.lstsq(matrix / units, target, rcond=1e-13)[0] / units
     low = np.where(np.append(signed, np.zeros(len(rows) - len(signed), bool)), 0.0, -np.inf)
-    return lsq_linear(matrix, target, (low, np.inf), method="bvls").x
+    return lsq_linear(matrix / units, target, (low, np.inf), method="bvls").x / units
