@@ -204,3 +204,12 @@ def test_the_example_of_a_certificate_runs(tmp_path, monkeypatch):
     for block in code_blocks(ROOT / "docs" / "verify.md"):
         exec(block, names)
     assert names["report"].proven
+
+
+def test_the_example_of_ranges_prints_what_the_page_shows(capsys):
+    page = ROOT / "docs" / "ranges.md"
+    for block in code_blocks(page):
+        exec(block, {})
+    shown = page.read_text(encoding="utf-8").split("```text\n")[1].split("```")[0]
+    said = capsys.readouterr().out
+    assert [line.split()[:2] for line in said.splitlines()] == [line.split()[:2] for line in shown.splitlines()]

@@ -5,6 +5,7 @@ from frankwolfe import losses as losses
 from frankwolfe import methods as methods
 from frankwolfe import sets as sets
 from frankwolfe import theory as theory
+from frankwolfe.certificates.ranges import ranges as ranges
 from frankwolfe.certificates.verifier import load_certificate as load_certificate
 from frankwolfe.certificates.verifier import verify as verify
 from frankwolfe.certificates.written import certificate as certificate

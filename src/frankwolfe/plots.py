@@ -7,6 +7,7 @@ import numpy as np
 from frankwolfe.sets.groups import as_labels
 
 if TYPE_CHECKING:
+    from frankwolfe.certificates.ranges import Ranges
     from frankwolfe.path import RadiusPath
     from frankwolfe.result import Result
 
@@ -172,4 +173,34 @@ def tidy(ax: Any) -> Any:
     ax.grid(alpha=0.25, which="major")
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def plot_ranges(found: "Ranges", ax: Any = None) -> Any:
+    """Draw the range of each functional over all good models: a thick line where it is attained, a dot for the answer.
+
+    A thin line reaches to the proven ends. Ranges that leave the sign open are grey.
+
+    Parameters
+    ----------
+    found : Ranges
+        The ranges.
+    ax : matplotlib Axes, optional
+        Axes to draw on; by default those of a new figure, as tall as the names need.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    own, ax = ax is None, _axes(ax)
+    if own:
+        ax.figure.set_figheight(1.2 + 0.28 * len(found.names))
+    places = np.arange(len(found.names))[::-1]
+    colours = np.where(found.always_used, COLOURS["fun"], COLOURS["gap_estimate"])
+    ax.axvline(0.0, color="#111827", lw=0.8)
+    ax.hlines(places, found.low_proven, found.high_proven, colors=colours, lw=1.0)
+    ax.hlines(places, found.low_attained, found.high_attained, colors=colours, lw=4.0)
+    ax.scatter(found.estimate, places, s=22, color="#111827", zorder=3)
+    ax.set_yticks(places, found.names)
+    ax.set(xlabel=f"over all models with an objective of at most {found.limit:.4g}", ylim=(-0.6, len(places) - 0.4))
     return ax

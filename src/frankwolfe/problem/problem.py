@@ -522,6 +522,24 @@ class Problem:
         other._side_reach = None
         return other
 
+    def plus_linear(self, linear: Any) -> "Problem":
+        """Return the problem with another linear term added to the objective; the data is shared.
+
+        Parameters
+        ----------
+        linear : array of shape (d,), or (d, outputs)
+            The coefficients.
+
+        Returns
+        -------
+        Problem
+        """
+        other, added = copy(self), self.flat("linear", linear)
+        other._zero_model = self.zero_model  # no linear term changes it
+        other._linear = added if self._linear is None else self._linear + added
+        other._objective = other._objective_on(other._samples, self.objective.executor)
+        return other
+
     def diameters(self) -> Diameters:
         """Diameters of the set as the data sees it: ``D_p = max ||X (u - v)||_p`` for p = 1, 2, inf."""
         return diameters(self)

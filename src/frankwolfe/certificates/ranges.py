@@ -1,0 +1,328 @@
+"""`ranges`: between which values a weight, a contrast or a prediction lies in all good models, proven from both sides.
+
+A model is good if its objective is at most ``T``, a little more than that of the best. For any ``c`` and ``t > 0``,
+weak duality gives
+
+    min over good w of c'w   >=   t (min over w of [F(w) + c'w / t] - T).
+
+The problem on the right is the user's own with a linear term, so the *lower bound* that a run proves on it proves one
+end of the range, for every ``t``. Its solution is a point on the boundary of the good models if its objective is ``T``:
+then both sides agree. Where the objective is smooth, it rises like ``1 / t^2``, which tells where to
+search. On the line between a solution that is good and one that is not, convexity tells which points are good.
+"""
+
+import os
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import dataclass
+from math import inf, sqrt
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from frankwolfe.arguments.names import lookup
+from frankwolfe.arguments.settings import as_flag, as_threads
+from frankwolfe.display import Progress
+from frankwolfe.problem import Problem
+from frankwolfe.problem.rules import ColumnNames
+from frankwolfe.result import Result
+from frankwolfe.run import minimize
+from frankwolfe.sets.base import vertex_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ACCURACY = 8e-4
+"""An end is good enough if its two bounds differ by this part of their distance from the estimate."""
+
+MOST_RUNS = 25
+"""Most problems that are solved for one end. Four are usual."""
+
+INNER_SHARE = 2e-4
+"""Each is solved to this part of what a good model may be above the best."""
+
+
+class End(NamedTuple):
+    """One end of a range: a bound for all good models, a value that one of them attains, and its weights."""
+
+    proven: float
+    attained: float
+    w: np.ndarray
+
+
+class Model(NamedTuple):
+    """A model on the way: the value of the functional, the objective, the weights."""
+
+    value: float
+    fun: float
+    w: np.ndarray
+
+
+@dataclass
+class Ranges:
+    """Ranges of linear functionals over all good models.
+
+    Attributes
+    ----------
+    names : list of str
+        Names of the functionals.
+    estimate : array of shape (k,)
+        Their values at the answer.
+    low_proven, low_attained, high_attained, high_proven : arrays of shape (k,)
+        No good model is below ``low_proven`` or above ``high_proven``; there are good models with the attained values.
+    low_models, high_models : arrays of shape (k, size)
+        The weights of those models, flat.
+    limit : float
+        Objective up to which a model is good.
+    always_used, never_used, sign_certain : arrays of bool
+        Whether the value is zero in no good model; is zero in all of them; has one sign, or zero, in all of them.
+    """
+
+    names: list[str]
+    estimate: np.ndarray
+    low_proven: np.ndarray
+    low_attained: np.ndarray
+    high_attained: np.ndarray
+    high_proven: np.ndarray
+    low_models: np.ndarray
+    high_models: np.ndarray
+    limit: float
+
+    @property
+    def always_used(self) -> np.ndarray:
+        """Whether the value is zero in no good model."""
+        return (self.low_proven > 0.0) | (self.high_proven < 0.0)
+
+    @property
+    def never_used(self) -> np.ndarray:
+        """Whether the value is zero in all good models."""
+        return (self.low_proven == 0.0) & (self.high_proven == 0.0)
+
+    @property
+    def sign_certain(self) -> np.ndarray:
+        """Whether no two good models have values of different sign."""
+        return (self.low_proven >= 0.0) | (self.high_proven <= 0.0)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a table with a row for each functional (needs pandas)."""
+        import pandas as pd
+
+        columns = ("estimate", "low_proven", "low_attained", "high_attained", "high_proven")
+        facts = ("sign_certain", "always_used", "never_used")
+        return pd.DataFrame({name: getattr(self, name) for name in columns + facts}, index=self.names)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw a line for each functional from end to end, and a dot for the estimate (needs matplotlib).
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Axes to draw on; by default those of a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from frankwolfe.plots import plot_ranges
+
+        return plot_ranges(self, ax=ax)
+
+    def __repr__(self) -> str:
+        width = max(map(len, self.names), default=0)
+        rows = zip(self.names, self.estimate, self.low_proven, self.high_proven, self.sign_certain, strict=True)
+        lines = [
+            f"{name:<{width}}  {value:>12.6g}  [{low:.6g}, {high:.6g}]{'' if sure else '  either sign'}"
+            for name, value, low, high, sure in rows
+        ]
+        return "\n".join([f"Ranges over all models with an objective of at most {self.limit:.6g}:", *lines])
+
+
+def ranges(
+    problem: Problem,
+    result: Result,
+    of: Any = "coefficients",
+    within: float = 0.01,
+    *,
+    within_absolute: float | None = None,
+    names: Sequence[str] | None = None,
+    n_threads: int | None = None,
+    progress: bool = False,
+) -> Ranges:
+    """Return between which values weights, contrasts or predictions lie in every good model, with a proof.
+
+    A model is good if it is in the set, keeps all conditions, and its objective is at most 1% above that of the answer,
+    or as ``within`` says. The set of good models is no confidence interval: it says what these data, this loss and
+    these constraints leave open, not what another sample would give (docs/ranges.md).
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem, with a smooth convex loss.
+    result : Result
+        Its answer.
+    of : "coefficients", list of column names or numbers, or array of shape (k, d)
+        What to find the ranges of: all weights, some of them, or a functional of the weights for each row of an array,
+        such as a contrast of two columns or, without an intercept, a row to predict. With several outputs rows have
+        as many entries as there are weights, laid out flat.
+    within : float
+        How much worse than the answer a good model may be, as a part of the answer's objective.
+    within_absolute : float, optional
+        The same as a number, in place of ``within``.
+    names : sequence of str, optional
+        Names of the functionals.
+    n_threads : int, optional
+        Threads, each with a functional of its own; by default one for each core.
+    progress : bool
+        Whether to show a progress bar (needs tqdm).
+
+    Returns
+    -------
+    Ranges
+
+    Examples
+    --------
+    >>> import numpy as np, frankwolfe as fw
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> problem = fw.Problem(X, X @ [1.0, -0.5, 0.0] + 0.1, loss="squared", constraint=fw.L1Ball(3.0))
+    >>> found = fw.ranges(problem, fw.minimize(problem, tol=1e-9), within=0.1)
+    >>> found.sign_certain
+    array([ True,  True, False])
+    """
+    if not (problem.loss.convex and problem.loss.smooth):
+        raise ValueError(f"ranges needs a smooth convex loss, not {type(problem.loss).__name__}")
+    if not (np.isfinite(result.gap) and np.ndim(result.x)):
+        raise ValueError(f"ranges needs a result with a proven gap: {result.message}")
+    extra = within * abs(result.fun) if within_absolute is None else within_absolute
+    if not (np.isfinite(extra) and extra > 0.0):
+        raise ValueError(
+            f"good models must be allowed to be worse than the answer by a positive number, got {extra:g}: "
+            "pass within or within_absolute"
+        )
+    rows, found_names = _functionals(problem, of)
+    if not len(rows):
+        raise ValueError("of names no functional")
+    names = found_names if names is None else list(names)
+    if len(names) != len(rows):
+        raise ValueError(f"names has {len(names)} entries, but there are {len(rows)} functionals")
+    search = _Search(problem, np.ravel(np.asarray(result.x)), result.fun, result.fun + extra)
+    with (
+        Progress(as_flag("progress", progress), "ranges", float(len(rows)), "ranges") as bar,
+        ThreadPoolExecutor(as_threads(n_threads) or os.cpu_count() or 1) as pool,
+    ):
+        # a run sees the modes of this thread, such as `python_mode`
+        runs = [pool.submit(copy_context().run, search.both, c) for c in rows]
+        ends = []
+        for run in runs:
+            ends.append(run.result())
+            bar.update(float(len(ends)))
+    lows, highs = zip(*ends, strict=True)
+    return Ranges(
+        names,
+        rows @ search.best + 0.0,
+        np.array([end.proven for end in lows]),
+        np.array([end.attained for end in lows]),
+        -np.array([end.attained for end in highs]),
+        0.0 - np.array([end.proven for end in highs]),
+        np.array([end.w for end in lows]),
+        np.array([end.w for end in highs]),
+        search.limit,
+    )
+
+
+def _functionals(problem: Problem, of: Any) -> tuple[np.ndarray, list[str]]:
+    """Return the functionals as rows of flat weights, and their names."""
+    known = ColumnNames(problem.feature_names, problem.d)
+    outputs = max(1, problem.outputs)
+    if isinstance(of, str):
+        lookup("of", of, {"coefficients": None})
+        of = range(problem.d)
+    if not isinstance(of, np.ndarray) and isinstance(of, Iterable):
+        of = list(of)
+        if all(isinstance(item, str | int | np.integer) for item in of):
+            columns = [j for item in of for j in known.matching(item, "of")]
+            places = [j * outputs + c for j in columns for c in range(outputs)]
+            labels = [
+                f"{known.names[j]}" + (f" [{c}]" if problem.outputs else "") for j in columns for c in range(outputs)
+            ]
+            return np.eye(problem.size)[places], labels
+    rows = np.atleast_2d(np.asarray(of, dtype=np.float64))
+    if rows.ndim != 2 or rows.shape[1] != problem.size or not np.isfinite(rows).all():
+        raise ValueError(f"of must be rows of {problem.size} finite numbers, one for each weight, got {rows.shape}")
+    return rows, [f"row {i}" for i in range(len(rows))]
+
+
+def _where_rise_is_one(rises: list[tuple[float, float]]) -> float:
+    """Return the ``t`` for which a root of the objective's rise is one, if it is a linear function of ``1 / t``.
+
+    So it is for quadratic objectives, between two changes of the set's active constraints.
+    """
+    (x, h), before = rises[-1], rises[-2] if len(rises) > 1 and rises[-2][1] > 0.05 else (0.0, 0.0)
+    if h <= 0.05 or h == before[1]:
+        return inf
+    at = x + (1.0 - h) * (x - before[0]) / (h - before[1])
+    return 1.0 / at if at > 0.0 else inf
+
+
+class _Search:
+    """The search for ends of ranges over the models of a problem with an objective of at most ``limit``."""
+
+    def __init__(self, problem: Problem, best: np.ndarray, fun: float, limit: float):
+        self.problem, self.best, self.fun, self.limit = problem, best, fun, limit
+        self.tol = INNER_SHARE * (limit - fun) / max(problem.zero_value, 1e-300)
+
+    def both(self, c: np.ndarray) -> tuple[End, End]:
+        """Return the lower end of ``c'w``, and that of ``-c'w``."""
+        return self.end(c), self.end(-c)
+
+    def end(self, c: np.ndarray) -> End:
+        """Return the lower end of ``c'w``.
+
+        The bound is a concave function of ``t``, whose slope at the solution ``w`` is ``F(w) - limit``. The next ``t``
+        is where the lines by a good solution and one that is not good meet, or where the rise of a quadratic objective
+        would be right.
+        """
+        constraint, extra, here = self.problem.constraint, self.limit - self.fun, float(c @ self.best)
+        if not c.any():
+            return End(0.0, 0.0, self.best)
+        proven = -float(constraint.proven_support(-c))
+        if not here > proven:
+            return End(here, here, self.best)
+        good, worse = Model(here, self.fun, self.best), None
+        corner = vertex_of(constraint, c)
+        if self.problem.violation(corner) == 0.0 and self.problem.value(corner) <= self.limit:
+            return End(min(proven, float(c @ corner)), float(c @ corner), corner)
+        t, low, high, start = 0.05 * (here - proven) / extra, 0.0, inf, self.best
+        rises: list[tuple[float, float]] = []
+        for turn in range(MOST_RUNS):
+            run = minimize(
+                self.problem.plus_linear(c / t), tol=self.tol, max_passes=200, x0=start, trace=0, n_threads=1
+            )
+            start = np.ravel(np.asarray(run.x))
+            found = Model(float(c @ start), run.fun - float(c @ start) / t, start)
+            if np.isfinite(run.gap):
+                proven = max(proven, t * (run.fun - run.gap - self.limit))
+            if found.fun <= self.limit:
+                high = min(high, t)
+                good = found if found.value <= good.value else good
+            else:
+                low, worse = max(low, t), found if worse is None or found.fun < worse.fun else worse
+            end = self._between(good, worse)
+            if end.value - proven <= ACCURACY * (here - end.value):
+                break
+            rises.append((1.0 / t, sqrt(max(found.fun - self.fun, 0.0) / extra)))
+            smooth, lines = _where_rise_is_one(rises), t / 10.0
+            if worse is not None:
+                lines = (good.value - worse.value) / (worse.fun - good.fun)
+            t = smooth if turn % 3 < 2 and low < smooth < high and (worse is not None or smooth < t) else lines
+            if not t > 0.0:
+                break
+        return End(min(proven, end.value), end.value, end.w)  # rounding may put one on the wrong side of the other
+
+    def _between(self, good: Model, worse: Model | None) -> Model:
+        """Return the last point on the line from a good model to one that is not, which is good by convexity."""
+        if worse is None or not worse.value < good.value:
+            return good
+        part = (self.limit - good.fun) / (worse.fun - good.fun) * (1.0 - 1e-12)
+        w = good.w + part * (worse.w - good.w)
+        return Model(good.value + part * (worse.value - good.value), self.limit, w)
