@@ -103,7 +103,7 @@ def test_a_folder_of_parquet_files_gives_the_model_of_one(client, desk, target, 
 )
 def test_numbers_are_numbers_unless_the_loss_takes_classes(client, desk, loss, kind, classes, words):
     ignored = [name for name in TABLE.columns[3:] if name != "stage"]
-    spec = remote_rows.specify_remotely(Path("parts"), Options(("stage",), loss, ignore=tuple(ignored)), None)
+    spec = remote_rows.specify_remotely(Path("parts"), Options(("stage",), loss=loss, ignore=tuple(ignored)), None)
     assert spec.loss_name == kind
     assert (None if spec.classes is None else spec.classes.tolist()) == classes
     assert spec.target_summary.startswith(words)
