@@ -6,7 +6,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 import frankwolfe as fw
-from frankwolfe.running.certifier import Certificate
+from frankwolfe.running.certifier import PointCertificate
 from frankwolfe.solvers.corrective.hessian import loss_curvatures
 from frankwolfe.solvers.dual_bound import bound_at, dual_gap, slopes_after
 from frankwolfe.solvers.protocol import LowerBound
@@ -160,7 +160,7 @@ def test_slopes_from_a_problem_with_other_weights_prove_what_those_of_weighted_r
 
 def test_a_bound_that_rounding_has_lifted_above_the_objective_makes_no_negative_gap():
     problem = fw.Problem(np.eye(3), [1.0, 2.0, 3.0], "squared", fw.L2Ball(1.0))
-    bound, found = LowerBound(problem), Certificate(*problem.evaluate(np.zeros(3))[::2][:2])
+    bound, found = LowerBound(problem), PointCertificate(*problem.evaluate(np.zeros(3))[::2][:2])
     assert found.above(bound) == found
     bound.offer(found.value + 1e-9, None)
     assert found.above(bound).gap == 0.0

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import frankwolfe as fw
-from frankwolfe.running.certifier import Certificate, Certifier
+from frankwolfe.running.certifier import Certifier, PointCertificate
 from tests import cases
 
 TOL, PASSES = 1e-6, 150.0
@@ -152,7 +152,7 @@ def test_ends_certified_or_honest(method, name, data):
 
 def test_the_point_whose_gap_ends_the_run_is_the_one_returned(monkeypatch):
     # near the optimum objectives are equal up to rounding, and an earlier point may have the lower one
-    found = [Certificate(0.5, 0.3, 0.3), Certificate(0.5 + 1e-16, 1e-9, 1e-9)]
+    found = [PointCertificate(0.5, 0.3, 0.3), PointCertificate(0.5 + 1e-16, 1e-9, 1e-9)]
     monkeypatch.setattr(Certifier, "_checked", lambda self, w, known, at_end: (found.pop(0), w, 1.0))
     result = fw.minimize(cases.problem(), "sfw", tol=1e-6, max_passes=1000, trace=0)
     assert found == []

@@ -43,7 +43,7 @@ INNER_SHARE = 2e-4
 """Each is solved to this part of what a good model may be above the best."""
 
 
-class End(NamedTuple):
+class RangeEnd(NamedTuple):
     """One end of a range: a bound for all good models, a value that one of them attains, and its weights."""
 
     proven: float
@@ -51,7 +51,7 @@ class End(NamedTuple):
     w: np.ndarray
 
 
-class Model(NamedTuple):
+class GoodModel(NamedTuple):
     """A model on the way: the value of the functional, the objective, the weights."""
 
     value: float
@@ -271,11 +271,11 @@ class _Search:
         self.problem, self.best, self.fun, self.limit = problem, best, fun, limit
         self.tol = INNER_SHARE * (limit - fun) / max(problem.zero_value, 1e-300)
 
-    def both(self, c: np.ndarray) -> tuple[End, End]:
+    def both(self, c: np.ndarray) -> tuple[RangeEnd, RangeEnd]:
         """Return the lower end of ``c'w``, and that of ``-c'w``."""
         return self.end(c), self.end(-c)
 
-    def end(self, c: np.ndarray) -> End:
+    def end(self, c: np.ndarray) -> RangeEnd:
         """Return the lower end of ``c'w``.
 
         The bound is a concave function of ``t``, whose slope at the solution ``w`` is ``F(w) - limit``. The next ``t``
@@ -284,14 +284,14 @@ class _Search:
         """
         constraint, extra, here = self.problem.constraint, self.limit - self.fun, float(c @ self.best)
         if not c.any():
-            return End(0.0, 0.0, self.best)
+            return RangeEnd(0.0, 0.0, self.best)
         proven = -float(constraint.proven_support(-c))
         if not here > proven:
-            return End(here, here, self.best)
-        good, worse = Model(here, self.fun, self.best), None
+            return RangeEnd(here, here, self.best)
+        good, worse = GoodModel(here, self.fun, self.best), None
         corner = vertex_of(constraint, c)
         if self.problem.violation(corner) == 0.0 and self.problem.value(corner) <= self.limit:
-            return End(min(proven, float(c @ corner)), float(c @ corner), corner)
+            return RangeEnd(min(proven, float(c @ corner)), float(c @ corner), corner)
         t, low, high, start = 0.05 * (here - proven) / extra, 0.0, inf, self.best
         rises: list[tuple[float, float]] = []
         for turn in range(MOST_RUNS):
@@ -299,7 +299,7 @@ class _Search:
                 self.problem.plus_linear(c / t), tol=self.tol, max_passes=200, x0=start, trace=0, n_threads=1
             )
             start = np.ravel(np.asarray(run.x))
-            found = Model(float(c @ start), run.fun - float(c @ start) / t, start)
+            found = GoodModel(float(c @ start), run.fun - float(c @ start) / t, start)
             if np.isfinite(run.gap):
                 proven = max(proven, t * (run.fun - run.gap - self.limit))
             if found.fun <= self.limit:
@@ -317,12 +317,12 @@ class _Search:
             t = smooth if turn % 3 < 2 and low < smooth < high and (worse is not None or smooth < t) else lines
             if not t > 0.0:
                 break
-        return End(min(proven, end.value), end.value, end.w)  # rounding may put one on the wrong side of the other
+        return RangeEnd(min(proven, end.value), end.value, end.w)  # rounding may put one on the wrong side of the other
 
-    def _between(self, good: Model, worse: Model | None) -> Model:
+    def _between(self, good: GoodModel, worse: GoodModel | None) -> GoodModel:
         """Return the last point on the line from a good model to one that is not, which is good by convexity."""
         if worse is None or not worse.value < good.value:
             return good
         part = (self.limit - good.fun) / (worse.fun - good.fun) * (1.0 - 1e-12)
         w = good.w + part * (worse.w - good.w)
-        return Model(good.value + part * (worse.value - good.value), self.limit, w)
+        return GoodModel(good.value + part * (worse.value - good.value), self.limit, w)

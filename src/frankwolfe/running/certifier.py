@@ -27,8 +27,8 @@ from frankwolfe.solvers.sampled_gap import sampled_gap
 from frankwolfe.solvers.state import Saved, below, built, flat, under
 
 
-class Certificate(NamedTuple):
-    """Certificate of a point.
+class PointCertificate(NamedTuple):
+    """What is proven of a point.
 
     Attributes
     ----------
@@ -58,11 +58,11 @@ class Certificate(NamedTuple):
         """Whether the gap comes from a lower bound on the optimum, not from the Frank-Wolfe gap."""
         return not self.fw_gap <= self.gap
 
-    def above(self, bound: LowerBound) -> "Certificate":
+    def above(self, bound: LowerBound) -> "PointCertificate":
         """Return the certificate with the distance to a lower bound as its gap, if that is smaller."""
         return self._replace(gap=min(self.gap, bound.gap(self.value, self.violation)))
 
-    def with_side(self, problem: Problem, w: Any) -> "Certificate":
+    def with_side(self, problem: Problem, w: Any) -> "PointCertificate":
         """Return the certificate with the violation of the side constraints at ``w``."""
         if problem.side is None:
             return self
@@ -296,8 +296,8 @@ class Certifier:
         self.tolerance = self.violation_tolerance = 0.0
         self.bound = LowerBound(solver.problem)
         self.schedule = CertificateSchedule(None)
-        self.best: tuple[Certificate, Any] | None = None
-        self._last: tuple[int, Certificate] | None = None
+        self.best: tuple[PointCertificate, Any] | None = None
+        self._last: tuple[int, PointCertificate] | None = None
         self.recent = RecentMean(solver)
         self._proves = has_dual(solver.problem.loss)  # whether a table yields a lower bound on the optimum
         self._scheduled: Mapping[str, Any] | None = None  # state of the schedule of a resumed run
@@ -337,9 +337,9 @@ class Certifier:
         if "recent.steps" in state:
             self.recent.earlier = built(Earlier, "recent", state)
         if "best.value" in state:
-            self.best = built(Certificate, "best", state), weights_named("best.w", state)
+            self.best = built(PointCertificate, "best", state), weights_named("best.w", state)
         if "last.steps" in state:
-            self._last = state["last.steps"], built(Certificate, "last", state)
+            self._last = state["last.steps"], built(PointCertificate, "last", state)
 
     def has_met(self) -> bool:
         """Whether the best point so far is within the tolerance."""
@@ -371,7 +371,7 @@ class Certifier:
         elif (bound := bound_by_conjugates(self.solver.problem, known, self.bound.value)) > self.bound.value:
             self.bound.offer(bound, known.slopes)
 
-    def certify(self, passes: float, known: Evidence, at_end: bool = False) -> Certificate:
+    def certify(self, passes: float, known: Evidence, at_end: bool = False) -> PointCertificate:
         """Return a certificate of the iterate, or of a better point that was found. ``at_end`` spares no pass.
 
         The certificate of the same step is reused, unless it missed the tolerance and this is the end of the run.
@@ -393,7 +393,7 @@ class Certifier:
         self._keep_if_better(found, w)
         return found
 
-    def _checked(self, w: Any, known: Evidence, at_end: bool) -> tuple[Certificate, Any, float]:
+    def _checked(self, w: Any, known: Evidence, at_end: bool) -> tuple[PointCertificate, Any, float]:
         """Return the certificate of the iterate or of a better point, that point, and the cost in passes."""
         problem, table = self.solver.problem, known.table if self._proves else None
         if problem.needs_smoothing:
@@ -428,11 +428,11 @@ class Certifier:
             found, price = self._exactly(exact)._replace(gap=min(found.gap, exact.gap)), price + 0.5
         return found, w, price
 
-    def _above_bound(self, at: Point, w: Any) -> Certificate:
+    def _above_bound(self, at: Point, w: Any) -> PointCertificate:
         """Return the certificate of a point by the best lower bound so far."""
-        return Certificate(at.value, np.inf, intercept=self.solver.problem.shift_of(at, w)).above(self.bound)
+        return PointCertificate(at.value, np.inf, intercept=self.solver.problem.shift_of(at, w)).above(self.bound)
 
-    def _by_slopes(self, w: Any, table: Any, multipliers: np.ndarray | None) -> Certificate:
+    def _by_slopes(self, w: Any, table: Any, multipliers: np.ndarray | None) -> PointCertificate:
         """Return the certificate of the iterate by the averaged slopes and multipliers of a smoothing method.
 
         The derivatives at the iterate would give a weak bound: those of a non-smooth loss are discontinuous, and
@@ -446,9 +446,9 @@ class Certifier:
         if self.bound.value == -np.inf:  # a weak bound by the derivatives at the iterate
             slopes = at.alpha.reshape(problem.samples.shape)
             self.bound.offer(problem.dual_value(slopes), slopes)
-        return Certificate(at.value, np.inf, intercept=problem.shift_of(at, w)).with_side(problem, w)
+        return PointCertificate(at.value, np.inf, intercept=problem.shift_of(at, w)).with_side(problem, w)
 
-    def _checked_on_disk(self, w: Any, table: Any, gap_estimate: float) -> tuple[Certificate, Any, float]:
+    def _checked_on_disk(self, w: Any, table: Any, gap_estimate: float) -> tuple[PointCertificate, Any, float]:
         """Return the certificate of the last iterate for data on disk, the point, and the cost in passes.
 
         Reads dominate the cost, so the exact gap, which takes one read, comes first.
@@ -465,10 +465,10 @@ class Certifier:
         gap = self._bound_by_slopes(at, w, slopes, left)
         return found._replace(gap=min(found.gap, gap)), w, 1.5
 
-    def _exactly(self, exact: Evaluation, multipliers: np.ndarray | None = None) -> Certificate:
+    def _exactly(self, exact: Evaluation, multipliers: np.ndarray | None = None) -> PointCertificate:
         """Return the certificate of an exact evaluation, and store its lower bound."""
         self.bound.offer_gap(exact.value, exact.gap + exact.rounding, exact.alpha, multipliers, exact.gradient)
-        return Certificate(exact.value, exact.gap, exact.gap, exact.intercept)
+        return PointCertificate(exact.value, exact.gap, exact.gap, exact.intercept)
 
     def _better_point(self, at: Point, w: Any, likely: float, at_end: bool) -> tuple[Point, np.ndarray] | None:
         """Return a better point than the iterate if it could bring the gap within the tolerance, else None.
@@ -489,7 +489,7 @@ class Certifier:
         self.bound.offer_gap(at.value, gap + problem.objective.gap_rounding(at, slopes), slopes)
         return gap if gap == gap else np.inf
 
-    def meets(self, found: Certificate) -> bool:
+    def meets(self, found: PointCertificate) -> bool:
         """Whether the gap and the violation of side constraints are within their tolerances."""
         within = found.gap <= self.tolerance and found.violation <= self.violation_tolerance
         return self.wanted and bool(within)
@@ -534,7 +534,7 @@ class Certifier:
             exact = self._exactly(problem.evaluate(w))
         self.best = exact._replace(gap=min(found.gap, exact.gap)).above(self.bound), w
 
-    def _evaluate_start(self) -> Certificate:
+    def _evaluate_start(self) -> PointCertificate:
         """Return the certificate of the start, also by the dual point of the earlier result."""
         problem, (w, _, _, slopes, multipliers, _) = self.solver.problem, self.start
         found = self._exactly(problem.evaluate(w)).with_side(problem, w)
@@ -548,12 +548,12 @@ class Certifier:
             found = found._replace(gap=min(found.gap, gap))
         return found.above(self.bound)
 
-    def _keep_if_better(self, found: Certificate, w: Any) -> None:
+    def _keep_if_better(self, found: PointCertificate, w: Any) -> None:
         """Store a certified point as the best one if it is no worse."""
         if self.best is None or self._no_worse(found, self.best[0]):
             self.best = found, w
 
-    def _no_worse(self, found: Certificate, other: Certificate) -> bool:
+    def _no_worse(self, found: PointCertificate, other: PointCertificate) -> bool:
         """Whether a certified point is as good as another: first by its flaws, then by the objective.
 
         Flaws are an objective that is NaN, and a missed tolerance. If the objectives differ by rounding only, as near
@@ -568,7 +568,7 @@ class Certifier:
             return found.gap <= other.gap
         return found.value <= other.value
 
-    def _merit(self, found: Certificate) -> float:
+    def _merit(self, found: PointCertificate) -> float:
         """Return an exact penalty function: the objective plus a multiple of the distance to the side constraints.
 
         If the multiple exceeds the norm of the optimal multipliers, its minimiser is the constrained optimum. The

@@ -11,7 +11,7 @@ import numpy as np
 from frankwolfe.display import Progress
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result, Status
-from frankwolfe.running.certifier import Certificate, Certifier, Start
+from frankwolfe.running.certifier import Certifier, PointCertificate, Start
 from frankwolfe.running.likely import CONFIDENCE, LikelyStop
 from frankwolfe.running.observer import Callback, Observer, Stopwatch, next_on_grid
 from frankwolfe.solvers.protocol import Solver
@@ -274,7 +274,7 @@ class Driver:
             return Status.MAX_SECONDS
         return status
 
-    def _certify(self, at_end: bool = False) -> Certificate:
+    def _certify(self, at_end: bool = False) -> PointCertificate:
         """Certify the iterate."""
         return self.certifier.certify(self.observer.passes, self.observer.evidence, at_end)
 
@@ -304,7 +304,7 @@ class Driver:
         """Return the result for the last iterate, with a likely bound instead of a certificate. No pass is made."""
         bound = likely.take(self.observer.passes, self.observer.evidence)
         self.observer.trace_last(lower_bound=self.certifier.bound.value)
-        unproven = Certificate(float("nan"), float("inf"))
+        unproven = PointCertificate(float("nan"), float("inf"))
         return replace(
             self._result(status, method, unproven, self.solver.point(), (bound, CONFIDENCE)),
             checks=likely.taken,
@@ -314,7 +314,7 @@ class Driver:
         )
 
     def _result(
-        self, status: Status, method: str, found: Certificate, w: Any, likely: tuple[float, float] | None = None
+        self, status: Status, method: str, found: PointCertificate, w: Any, likely: tuple[float, float] | None = None
     ) -> Result:
         """Return the result for the point ``w`` with the certificate ``found``."""
         solver, certifier, observer, watch = self.solver, self.certifier, self.observer, self.watch
@@ -348,7 +348,7 @@ class Driver:
             zero_value=solver.problem.zero_value,
         )
 
-    def _handed_over(self, found: Certificate) -> dict[str, Any]:
+    def _handed_over(self, found: PointCertificate) -> dict[str, Any]:
         """Return the state for a later run. It has the dual point of the gap, if that is not the point's own slopes."""
         state, bound = handed_over(self.solver.state()), self.certifier.bound
         if bound.slopes is not None and found.by_bound:
@@ -357,7 +357,7 @@ class Driver:
                 state["multipliers"] = bound.multipliers
         return state
 
-    def _message(self, status: Status, found: Certificate, likely: tuple[float, float] | None) -> str:
+    def _message(self, status: Status, found: PointCertificate, likely: tuple[float, float] | None) -> str:
         """Return a sentence that describes how the run ended."""
         problem, tolerance, limits = self.solver.problem, self.certifier.tolerance, self.limits
         if status is Status.NON_FINITE:
