@@ -42,8 +42,11 @@ def all_finite(values: Any) -> bool:
         return bool(np.isfinite(values.sum()) or np.isfinite(values).all())
 
 
-def as_dense(X: Any) -> np.ndarray:
-    """Return an array, a nested list or a data frame as a C-ordered float array. None becomes NaN."""
+def as_dense(X: Any, objects: bool = False) -> np.ndarray:
+    """Return an array, a nested list or a data frame as a C-ordered float array.
+
+    With ``objects`` it may be an array of Python numbers, and of None, which becomes NaN.
+    """
     if isinstance(X, np.ma.MaskedArray):
         raise TypeError("X is a masked array: fill it first, e.g. X.filled(0.0)")
     try:
@@ -53,7 +56,7 @@ def as_dense(X: Any) -> np.ndarray:
     if array.ndim != 2:
         hint = ": reshape a single feature with X.reshape(-1, 1)" if array.ndim == 1 else ""
         raise ValueError(f"X must have two dimensions (rows, columns), got shape {array.shape}{hint}")
-    if array.dtype == object and not any(isinstance(value, str | bytes) for value in array.flat):
+    if objects and array.dtype == object and not any(isinstance(value, str | bytes) for value in array.flat):
         with suppress(TypeError, ValueError):  # an error is raised below
             array = array.astype(np.float64)
     return np.ascontiguousarray(array, dtype=_float_type("X", array.dtype))

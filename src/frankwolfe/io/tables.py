@@ -145,7 +145,7 @@ def _floats(X: Any) -> np.ndarray:
 
     Products round differently in other layouts, and equal rows should have equal scores.
     """
-    array = as_dense(X).astype(np.float64, copy=False)
+    array = as_dense(X, objects=True).astype(np.float64, copy=False)
     if np.isinf(array).any():
         raise ValueError(f"X holds infinity (first in row {int(np.argwhere(np.isinf(array))[0, 0])})")
     return array
