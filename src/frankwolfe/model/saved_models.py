@@ -22,7 +22,7 @@ from frankwolfe.model.preparation import Preparation
 from frankwolfe.result import Status
 from frankwolfe.store.files import Archive, reading, write_packed
 
-FORMAT = 2
+FORMAT = 3
 """Version of the file format."""
 
 
