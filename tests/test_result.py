@@ -148,7 +148,7 @@ def test_progress_goes_to_stderr_and_only_on_request(limits, capsys):
     out, err = capsys.readouterr()
     assert out == ""
     assert "sfw" in err
-    assert f"{shown.passes:.1f}" in err
+    assert f"{shown.passes:.4g}" in err
     assert "passes" in err
     assert "estimated gap" in err
     silent = fw.minimize(problem, "sfw", tol=0, random_state=0, **limits)

@@ -277,7 +277,13 @@ def proven(found: "Result | RunRecord", rules: bool = False, budget: bool = True
     where = " ".join(["in the set"] * budget + ["that satisfy all rules"] * rules)
     share = f" ({100.0 * gap / zero:.2g}% of that of zero weights)" if zero > 0.0 else ""
     missed = "" if found.success else f" That is above the tolerance of {found.tolerance:.3g}."
-    return f"Proven: no weights {where} have an objective more than {gap:.3g} below this one{share}.{missed}"
+    where = f"Proven: no weights {where} have an objective"
+    if gap < 0.0:  # the weights break a rule, and may be below the optimum
+        found_above = f"{where} less than {-gap:.3g} above this one."
+    else:
+        found_above = f"{where} more than {gap:.3g} below this one{share}."
+    broken = f" These break a rule by {found.violation:.2g} of its size." if (found.violation or 0.0) > 1e-9 else ""
+    return found_above + broken + missed
 
 
 def verdict(found: "Result | RunRecord", rules: bool = False, budget: bool = True) -> tuple[str, str]:

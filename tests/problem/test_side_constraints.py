@@ -167,7 +167,8 @@ def test_success_needs_both_the_gap_and_the_violation():
     assert careful.success
     assert careful.gap <= careful.tolerance
     assert careful.violation <= careful.violation_tolerance == 0.15
-    assert "violated by" in careful._repr_html_()
+    assert "These break a rule by 0.1" in careful._repr_html_()
+    assert "less than 0.0" in careful._repr_html_()
     again = fw.minimize(problem, "shcgm", random_state=1, x0=careful, **how)
     assert (again.nit, again.success) == (0, True)  # by the slopes and multipliers that the result keeps
     np.testing.assert_array_equal(again.x, careful.x)

@@ -183,8 +183,10 @@ def ranges(
     Examples
     --------
     >>> import numpy as np, frankwolfe as fw
-    >>> X = np.random.default_rng(0).normal(size=(50, 3))
-    >>> problem = fw.Problem(X, X @ [1.0, -0.5, 0.0] + 0.1, loss="squared", constraint=fw.L1Ball(3.0))
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(50, 3))
+    >>> y = X @ [1.0, -0.5, 0.0] + 0.5 * rng.normal(size=50)
+    >>> problem = fw.Problem(X, y, loss="squared", constraint=fw.L1Ball(3.0))
     >>> found = fw.ranges(problem, fw.minimize(problem, tol=1e-9), within=0.1)
     >>> found.sign_certain
     array([ True,  True, False])

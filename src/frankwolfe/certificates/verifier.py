@@ -368,7 +368,8 @@ def fingerprint(X: Any, *vectors: Any) -> str:
 
     Dense and sparse matrices with the same entries have the same fingerprint.
     """
-    X, found = _matrix(X), hashlib.sha256(f"{X.shape[0]} x {X.shape[1]}".encode())
+    X = _matrix(X)
+    found = hashlib.sha256(f"{X.shape[0]} x {X.shape[1]}".encode())
     for _, block in _blocks(X):
         row, column = np.nonzero(block)
         for part in (row, column):

@@ -591,7 +591,8 @@ def test_the_gap_belongs_to_the_point_that_is_returned(seed):
     y = 1e-3 * rng.normal(size=12)
     hull = known.ConvexHull(rng.normal(size=(20, 6)))
     result = fw.minimize(fw.Problem(X, y, "squared", hull.make()), "corrective", tol=0.0, max_passes=200)
-    problem = SimpleNamespace(X=X, y=y, loss=fw.Squared(), constraint=hull, sample_weight=None, size=6, intercept=False)
+    given = {"X": X, "y": y, "loss": fw.Squared(), "constraint": hull, "size": 6, "intercept": False}
+    problem = SimpleNamespace(**given, sample_weight=None, offset=None, linear=None)
     exact = Recomputed(problem).at(result.x, 0.0)
     assert abs(result.gap - exact.gap) <= 4.0 * exact.gap_error
 
