@@ -22,12 +22,13 @@ SETS = {
 }
 
 
-def truth(loss, within_set, X, y, weights, intercept, c, limit, A=None):
-    """Return the ends of ``c'w`` over all good models, by Clarabel."""
+def truth(loss, within_set, X, y, weights, intercept, c, limit, A=None, share=0.0, offset=0.0):
+    """Return the ends of ``c'w`` plus a share of the intercept over all good models, by Clarabel."""
     w, b = cp.Variable(X.shape[1]), cp.Variable()
-    value = weights @ LOSSES[loss](X @ w + (b if intercept else 0.0), y) / weights.sum()
+    value = weights @ LOSSES[loss](X @ w + (b if intercept else 0.0) + offset, y) / weights.sum()
     rules = [value <= limit, *within_set(w), *([] if A is None else [A @ w <= A.sum() / 4.0 + 0.1])]
-    return [sign * cp.Problem(cp.Minimize(sign * c @ w), rules).solve("CLARABEL") for sign in (1.0, -1.0)]
+    target = c @ w + share * b if share else c @ w
+    return [sign * cp.Problem(cp.Minimize(sign * target), rules).solve("CLARABEL") for sign in (1.0, -1.0)]
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -57,6 +58,30 @@ def test_ranges_hold_the_true_ends_between_attained_and_proven_ones(loss, name):
             assert problem.value(model) <= found.limit * (1.0 + 1e-12)
             assert constraint.contains(model)
             assert problem.violation(model) <= 1e-9
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_ranges_of_predictions_have_the_intercept_in_them(loss):
+    rng = np.random.default_rng(3)
+    X, weights, offset = rng.normal(size=(60, 3)) + 2.0, rng.random(60), 0.3 * rng.normal(size=60)
+    y = X @ rng.normal(size=3) + rng.normal(size=60)
+    y = y if loss in ("squared", "huber") else np.where(y > np.quantile(y, 0.7), 1.0, -1.0)
+    constraint, within_set = SETS["l1"]
+    problem = fw.Problem(X, y, loss, constraint, weights, intercept=True, offset=offset)
+    rows = np.vstack([X[:1], weights @ X / weights.sum(), 3.0 * rng.normal(size=3), np.zeros(3)])
+    with fw.python_mode():
+        result = fw.minimize(problem, tol=1e-10)
+        found = fw.ranges(problem, result, predict=rows, within=0.02, n_threads=1)
+    np.testing.assert_allclose(found.estimate, rows @ result.x + result.intercept)
+    for k, row in enumerate(rows):
+        low, high = truth(loss, within_set, X, y, weights, True, row, found.limit, share=1.0, offset=offset)
+        room = 1e-5 * (high - low) + 1e-8
+        assert found.low_proven[k] <= low + room
+        assert low - room <= found.low_attained[k] <= found.high_attained[k] <= high + room
+        assert high - room <= found.high_proven[k]
+        assert found.high_proven[k] - found.low_proven[k] <= (1.0 + 2e-3) * (high - low) + 1e-9
+        assert found.low_models[k] @ row + found.low_intercepts[k] == pytest.approx(found.low_attained[k])
+        assert found.high_models[k] @ row + found.high_intercepts[k] == pytest.approx(found.high_attained[k])
 
 
 def test_names_choose_columns_and_facts_follow_from_the_ends():
@@ -92,6 +117,8 @@ def test_a_plot_has_a_line_for_each_name():
         ({"within": 0.0}, "positive number"),
         ({"within_absolute": np.nan}, "positive number"),
         ({"names": ["a"]}, "1 entries, but there are 2"),
+        ({"of": [0], "predict": np.ones((1, 2))}, "pass one of them"),
+        ({"predict": np.ones((1, 3))}, "rows of 2 finite numbers"),
     ],
 )
 def test_what_means_nothing_is_refused(changes, message):

@@ -9,6 +9,9 @@ The problem on the right is the user's own with a linear term, so the *lower bou
 end of the range, for every ``t``. Its solution is a point on the boundary of the good models if its objective is ``T``:
 then both sides agree. Where the objective is smooth, it rises like ``1 / t^2``, which tells where to
 search. On the line between a solution that is good and one that is not, convexity tells which points are good.
+
+A functional ``c'w + s b`` with the intercept ``b`` is that of a prediction. With ``m`` the mean row, ``b`` is the mean
+of all predictions less ``m'w``, and a mean of predictions is a linear term in each loss (`Problem.plus_linear`).
 """
 
 import os
@@ -16,14 +19,17 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 from frankwolfe.arguments.names import lookup
 from frankwolfe.arguments.settings import as_flag, as_threads
 from frankwolfe.display import Progress
+from frankwolfe.losses.loss_arrays import many
 from frankwolfe.problem import Problem
 from frankwolfe.problem.rules import ColumnNames
 from frankwolfe.result import Result
@@ -44,19 +50,32 @@ INNER_SHARE = 2e-4
 
 
 class RangeEnd(NamedTuple):
-    """One end of a range: a bound for all good models, a value that one of them attains, and its weights."""
+    """One end of a range: a bound for all good models, a value that one of them attains, and that model."""
 
     proven: float
     attained: float
     w: np.ndarray
+    intercept: Any
 
 
 class GoodModel(NamedTuple):
-    """A model on the way: the value of the functional, the objective, the weights."""
+    """A model on the way: the value of the functional, the objective, the weights, the intercept."""
 
     value: float
     fun: float
     w: np.ndarray
+    intercept: Any
+
+
+class Functional(NamedTuple):
+    """The functional ``c'w + s b`` of the weights and the intercept."""
+
+    c: np.ndarray
+    s: float
+
+    def at(self, w: np.ndarray, intercept: Any) -> float:
+        """Return its value."""
+        return float(self.c @ w) + (self.s * float(intercept) if self.s else 0.0)
 
 
 @dataclass
@@ -73,6 +92,8 @@ class Ranges:
         No good model is below ``low_proven`` or above ``high_proven``; there are good models with the attained values.
     low_models, high_models : arrays of shape (k, size)
         The weights of those models, flat.
+    low_intercepts, high_intercepts : arrays of shape (k,), or (k, outputs)
+        Their intercepts.
     limit : float
         Objective up to which a model is good.
     always_used, never_used, sign_certain : arrays of bool
@@ -87,6 +108,8 @@ class Ranges:
     high_proven: np.ndarray
     low_models: np.ndarray
     high_models: np.ndarray
+    low_intercepts: np.ndarray
+    high_intercepts: np.ndarray
     limit: float
 
     @property
@@ -144,6 +167,7 @@ def ranges(
     of: Any = "coefficients",
     within: float = 0.01,
     *,
+    predict: Any = None,
     within_absolute: float | None = None,
     names: Sequence[str] | None = None,
     n_threads: int | None = None,
@@ -163,10 +187,12 @@ def ranges(
         Its answer.
     of : "coefficients", list of column names or numbers, or array of shape (k, d)
         What to find the ranges of: all weights, some of them, or a functional of the weights for each row of an array,
-        such as a contrast of two columns or, without an intercept, a row to predict. With several outputs rows have
-        as many entries as there are weights, laid out flat.
+        such as a contrast of two columns. With several outputs rows have as many entries as there are weights, laid out
+        flat.
     within : float
         How much worse than the answer a good model may be, as a part of the answer's objective.
+    predict : array or sparse matrix of shape (k, d), optional
+        Rows whose predictions to find the ranges of, with the intercept, in place of ``of``; for losses of one output.
     within_absolute : float, optional
         The same as a number, in place of ``within``.
     names : sequence of str, optional
@@ -201,19 +227,20 @@ def ranges(
             f"good models must be allowed to be worse than the answer by a positive number, got {extra:g}: "
             "pass within or within_absolute"
         )
-    rows, found_names = _functionals(problem, of)
+    rows, found_names = _functionals(problem, of) if predict is None else _predictions(problem, of, predict)
     if not len(rows):
         raise ValueError("of names no functional")
     names = found_names if names is None else list(names)
     if len(names) != len(rows):
         raise ValueError(f"names has {len(names)} entries, but there are {len(rows)} functionals")
-    search = _Search(problem, np.ravel(np.asarray(result.x)), result.fun, result.fun + extra)
+    share = 1.0 if predict is not None and problem.intercept else 0.0
+    search = _Search(problem, result, result.fun + extra)
     with (
         Progress(as_flag("progress", progress), "ranges", float(len(rows)), "ranges") as bar,
         ThreadPoolExecutor(as_threads(n_threads) or os.cpu_count() or 1) as pool,
     ):
         # a run sees the modes of this thread, such as `python_mode`
-        runs = [pool.submit(copy_context().run, search.both, c) for c in rows]
+        runs = [pool.submit(copy_context().run, search.both, Functional(c, share)) for c in rows]
         ends = []
         for run in runs:
             ends.append(run.result())
@@ -221,15 +248,28 @@ def ranges(
     lows, highs = zip(*ends, strict=True)
     return Ranges(
         names,
-        rows @ search.best + 0.0,
+        np.array([Functional(c, share).at(search.best.w, search.best.intercept) for c in rows]) + 0.0,
         np.array([end.proven for end in lows]),
         np.array([end.attained for end in lows]),
         -np.array([end.attained for end in highs]),
         0.0 - np.array([end.proven for end in highs]),
         np.array([end.w for end in lows]),
         np.array([end.w for end in highs]),
+        np.array([end.intercept for end in lows]),
+        np.array([end.intercept for end in highs]),
         search.limit,
     )
+
+
+def _predictions(problem: Problem, of: Any, rows: Any) -> tuple[np.ndarray, list[str]]:
+    """Return rows to predict as functionals of the weights, and their names."""
+    if not (isinstance(of, str) and of == "coefficients"):
+        raise ValueError("of and predict both say what to find the ranges of: pass one of them")
+    if problem.outputs:
+        raise ValueError("predict goes with losses of one output: pass rows of flat weights as of")
+    rows = rows.toarray() if issparse(rows) else rows
+    rows, names = _functionals(problem, np.asarray(rows, dtype=np.float64))
+    return rows, names
 
 
 def _functionals(problem: Problem, of: Any) -> tuple[np.ndarray, list[str]]:
@@ -269,41 +309,48 @@ def _where_rise_is_one(rises: list[tuple[float, float]]) -> float:
 class _Search:
     """The search for ends of ranges over the models of a problem with an objective of at most ``limit``."""
 
-    def __init__(self, problem: Problem, best: np.ndarray, fun: float, limit: float):
-        self.problem, self.best, self.fun, self.limit = problem, best, fun, limit
-        self.tol = INNER_SHARE * (limit - fun) / max(problem.zero_value, 1e-300)
+    def __init__(self, problem: Problem, result: Result, limit: float):
+        self.problem, self.fun, self.limit, self.extra = problem, result.fun, limit, limit - result.fun
+        self.best = GoodModel(0.0, result.fun, np.ravel(np.asarray(result.x)), result.intercept)
+        self.tol = INNER_SHARE * self.extra / max(problem.zero_value, 1e-300)
 
-    def both(self, c: np.ndarray) -> tuple[RangeEnd, RangeEnd]:
-        """Return the lower end of ``c'w``, and that of ``-c'w``."""
-        return self.end(c), self.end(-c)
+    def both(self, functional: Functional) -> tuple[RangeEnd, RangeEnd]:
+        """Return the lower end of a functional, and that of its negative."""
+        return self.end(functional), self.end(Functional(-functional.c, -functional.s))
 
-    def end(self, c: np.ndarray) -> RangeEnd:
-        """Return the lower end of ``c'w``.
+    def end(self, functional: Functional) -> RangeEnd:
+        """Return the lower end of a functional.
 
         The bound is a concave function of ``t``, whose slope at the solution ``w`` is ``F(w) - limit``. The next ``t``
         is where the lines by a good solution and one that is not good meet, or where the rise of a quadratic objective
         would be right.
         """
-        constraint, extra, here = self.problem.constraint, self.limit - self.fun, float(c @ self.best)
-        if not c.any():
-            return RangeEnd(0.0, 0.0, self.best)
-        proven = -float(constraint.proven_support(-c))
-        if not here > proven:
-            return RangeEnd(here, here, self.best)
-        good, worse = GoodModel(here, self.fun, self.best), None
-        corner = vertex_of(constraint, c)
-        if self.problem.violation(corner) == 0.0 and self.problem.value(corner) <= self.limit:
-            return RangeEnd(min(proven, float(c @ corner)), float(c @ corner), corner)
-        t, low, high, start = 0.05 * (here - proven) / extra, 0.0, inf, self.best
+        (c, s), best = functional, self.best
+        if not (c.any() or s):
+            return RangeEnd(0.0, 0.0, best.w, best.intercept)
+        good, worse = best._replace(value=functional.at(best.w, best.intercept)), None
+        here, slopes = good.value, c - s * self._mean if s else c
+        proven, least = -float(self.problem.constraint.proven_support(-slopes)), 0.0
+        width = float(slopes @ best.w) - proven
+        if s:
+            width, proven, least = max(width, self._intercept_width), -inf, self._least(s)
+        elif not width > 0.0:
+            return RangeEnd(here, here, best.w, best.intercept)
+        else:
+            w = vertex_of(self.problem.constraint, c)
+            at = self.problem.evaluate(w)
+            if at.value <= self.limit and self.problem.violation(w) == 0.0:
+                return RangeEnd(min(proven, float(c @ w)), float(c @ w), w, at.intercept)
+        t, low, high, start = max(0.05 * width / self.extra, least), 0.0, inf, best.w
         rises: list[tuple[float, float]] = []
         for turn in range(MOST_RUNS):
-            run = minimize(
-                self.problem.plus_linear(c / t), tol=self.tol, max_passes=200, x0=start, trace=0, n_threads=1
-            )
-            start = np.ravel(np.asarray(run.x))
-            found = GoodModel(float(c @ start), run.fun - float(c @ start) / t, start)
+            tilted = self.problem.plus_linear(slopes / t, s / t)
+            run = minimize(tilted, tol=self.tol, max_passes=200, x0=start, trace=0, n_threads=1)
+            start, added = np.ravel(np.asarray(run.x)), s * self._mean_offset if s else 0.0
+            value = functional.at(start, run.intercept)
+            found = GoodModel(value, run.fun - (value + added) / t, start, run.intercept)
             if np.isfinite(run.gap):
-                proven = max(proven, t * (run.fun - run.gap - self.limit))
+                proven = max(proven, t * (run.fun - run.gap - self.limit) - added)
             if found.fun <= self.limit:
                 high = min(high, t)
                 good = found if found.value <= good.value else good
@@ -312,14 +359,16 @@ class _Search:
             end = self._between(good, worse)
             if end.value - proven <= ACCURACY * (here - end.value):
                 break
-            rises.append((1.0 / t, sqrt(max(found.fun - self.fun, 0.0) / extra)))
+            rises.append((1.0 / t, sqrt(max(found.fun - self.fun, 0.0) / self.extra)))
             smooth, lines = _where_rise_is_one(rises), t / 10.0
             if worse is not None:
                 lines = (good.value - worse.value) / (worse.fun - good.fun)
             t = smooth if turn % 3 < 2 and low < smooth < high and (worse is not None or smooth < t) else lines
             if not t > 0.0:
                 break
-        return RangeEnd(min(proven, end.value), end.value, end.w)  # rounding may put one on the wrong side of the other
+            t = max(t, least)
+        # rounding may put one on the wrong side of the other
+        return RangeEnd(min(proven, end.value), end.value, end.w, end.intercept)
 
     def _between(self, good: GoodModel, worse: GoodModel | None) -> GoodModel:
         """Return the last point on the line from a good model to one that is not, which is good by convexity."""
@@ -327,4 +376,36 @@ class _Search:
             return good
         part = (self.limit - good.fun) / (worse.fun - good.fun) * (1.0 - 1e-12)
         w = good.w + part * (worse.w - good.w)
-        return GoodModel(good.value + part * (worse.value - good.value), self.limit, w)
+        intercept = good.intercept + part * (worse.intercept - good.intercept)
+        return GoodModel(good.value + part * (worse.value - good.value), self.limit, w, intercept)
+
+    # --- functionals with the intercept ---
+
+    @cached_property
+    def _mean(self) -> np.ndarray:
+        """The weighted mean of the rows."""
+        return np.asarray(self.problem.X.T @ self.problem.samples.weights)
+
+    @cached_property
+    def _mean_offset(self) -> float:
+        """The weighted mean of the offsets."""
+        offset = self.problem.offset
+        return 0.0 if offset is None else float(offset @ self.problem.samples.weights)
+
+    @cached_property
+    def _intercept_width(self) -> float:
+        """About how far the intercept alone may be off, by the smoothness of the loss."""
+        smoothness = float(self.problem.loss.smoothness())
+        return sqrt(2.0 * self.extra / smoothness) if 0.0 < smoothness < inf else 1.0
+
+    def _least(self, s: float) -> float:
+        """Return a ``t`` above which a linear term ``s b / t`` leaves the objective bounded from below.
+
+        The derivatives of a loss, such as the logistic one, may have limits, and so has their mean.
+        """
+        problem, far = self.problem, -1e6 * s
+        z = problem.X @ self.best.w + (0.0 if problem.offset is None else problem.offset)
+        z = z + far * (1.0 + float(np.abs(z).max()))
+        with np.errstate(over="ignore"):
+            slopes = many(problem.loss).derivative(z, problem.y)
+        return 1.02 / max(-s * float(slopes @ problem.samples.weights), 1e-300)

@@ -5,7 +5,7 @@ problems and records what was certified. `LinearModel` turns parameters into pro
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import wraps
@@ -27,6 +27,9 @@ from frankwolfe.arguments.arrays import FLOATS, checked_sparse, refuse_dates
 from frankwolfe.arguments.names import advice, nearest
 from frankwolfe.arguments.settings import warn_user
 from frankwolfe.best_subset import best_subset
+from frankwolfe.certificates.ranges import Ranges, ranges
+from frankwolfe.certificates.verifier import Certificate
+from frankwolfe.certificates.written import certificate
 from frankwolfe.compile.part import is_part, short
 from frankwolfe.estimators.array_data import functions_for
 from frankwolfe.exceptions import ScaleWarning
@@ -325,11 +328,135 @@ class LinearModel(CertifiedEstimator, ABC):
         -------
         self
         """
-        X, y, sample_weight = functions_for(X).training_data(self, X, y, sample_weight)
-        if self.max_features is not None:
-            require_memory(X, "max_features")
-        self._solve(self._fit_problems(X, y, sample_weight), checkpoint)
+        self._solve(self._training_problems(X, y, sample_weight), checkpoint)
         return self
+
+    def ranges(
+        self,
+        X: Any,
+        y: Any = None,
+        of: Any = "coefficients",
+        within: float = 0.01,
+        sample_weight: Any = None,
+        *,
+        predict: Any = None,
+        within_absolute: float | None = None,
+        names: Sequence[str] | None = None,
+        progress: bool = False,
+        **offsets: Any,
+    ) -> Ranges:
+        """Return between which values weights, contrasts or predictions lie in every good model, with a proof.
+
+        A model is good if its objective is at most 1% above that of this one, or as ``within`` says, and it keeps to
+        the same set and rules (docs/ranges.md).
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            The rows of the fit.
+        y : array of shape (n,), or (n, outputs)
+            Their targets.
+        of : "coefficients", list of column names or numbers, or array of shape (k, d)
+            What to find the ranges of, as for `frankwolfe.ranges`.
+        within : float
+            How much worse a good model may be, as a part of the objective.
+        sample_weight : array of shape (n,), optional
+            The weights of the fit.
+        predict : array, sparse matrix or data frame of shape (k, d), optional
+            Rows whose predictions to find the ranges of, in place of ``of``: scores of a classifier, and logarithms of
+            means for a log link. Offsets are not part of them.
+        within_absolute : float, optional
+            The same as ``within``, as a number.
+        names : sequence of str, optional
+            Names of the functionals.
+        progress : bool
+            Whether to show a progress bar (needs tqdm).
+        **offsets : dict
+            ``offset`` or ``exposure``, if the fit of a regressor had them.
+
+        Returns
+        -------
+        Ranges
+
+        Examples
+        --------
+        >>> import frankwolfe as fw
+        >>> X, y = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, 1.0]], [2.0, 0.0, 2.0, 4.1]
+        >>> model = fw.FrankWolfeRegressor(radius=3.0, tol=1e-9).fit(X, y)
+        >>> model.ranges(X, y, of=[0], within_absolute=0.01).sign_certain
+        array([ True])
+        """
+        problem, result = self._own_problem(X, y, sample_weight, offsets)
+        if predict is not None:
+            predict = validate_data(
+                self, checked_sparse("predict", predict), accept_sparse="csr", dtype=np.float64, reset=False
+            )
+        threads = self._options()["n_threads"]
+        shown: dict[str, Any] = {"names": names, "n_threads": threads, "progress": progress}
+        return ranges(problem, result, of, within, predict=predict, within_absolute=within_absolute, **shown)
+
+    def certificate(self, X: Any, y: Any = None, sample_weight: Any = None, **offsets: Any) -> Certificate:
+        """Return a certificate of the model, which anyone can check with `frankwolfe.verify` (docs/verify.md).
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            The rows of the fit.
+        y : array of shape (n,)
+            Their targets. `verify` takes the same ones, classes too.
+        sample_weight : array of shape (n,), optional
+            The weights of the fit. With ``class_weight`` `verify` takes their products with those of the classes.
+        **offsets : dict
+            ``offset`` or ``exposure``, if the fit of a regressor had them.
+
+        Returns
+        -------
+        Certificate
+
+        Examples
+        --------
+        >>> import frankwolfe as fw
+        >>> X, y = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, 1.0]], ["no", "no", "yes", "no"]
+        >>> model = fw.FrankWolfeClassifier(radius=3.0, tol=1e-8).fit(X, y)
+        >>> fw.verify(model.certificate(X, y), X, y).proven
+        True
+        """
+        problem, result = self._own_problem(X, y, sample_weight, offsets)
+        return certificate(problem, result, classes=vars(self).get("classes_"))
+
+    def _own_problem(self, X: Any, y: Any, sample_weight: Any, offsets: dict[str, Any]) -> tuple[Problem, Result]:
+        """Return the problem of the fit, posed again, and its result. Nothing of this model changes."""
+        check_is_fitted(self)
+        if self.result_ is None:
+            raise ValueError("nothing is proven of a stream of rows: call fit on all of them first")
+        if isinstance(self.result_, list):
+            raise ValueError(
+                f"this fit solved {len(self.result_)} problems, one for each class: fit a classifier of one class "
+                "against the others, or a loss for all classes together"
+            )
+        if self.max_features is not None:
+            raise ValueError("models with at most max_features are no convex set: fit their columns without it first")
+        if self._scale is not None:
+            raise ValueError("this fit has no budget, and what is proven needs one: pass radius and fit again")
+        require_memory(X, "a proof about a model")
+        model, result = self._in_columns(self.result_)
+        (problem,) = model._training_problems(X, y, sample_weight, **offsets)
+        problem = self._with_radius(problem)
+        value = problem.value(result.x)
+        if not abs(value - result.fun) <= 1e-9 * max(abs(value), problem.zero_value):
+            raise ValueError(
+                f"these are not the rows, targets and weights of the fit: the objective of the model is {value:g} for "
+                f"them, and was {result.fun:g}. Pass the same ones, or fit again"
+            )
+        return problem.with_names(self._columns(problem.d).names), result
+
+    def _with_radius(self, problem: Problem) -> Problem:
+        """Return the problem with the radius of the fit, if the parameters do not have it."""
+        return problem
+
+    def _in_columns(self, result: Result) -> tuple[Self, Result]:
+        """Return an unfitted copy whose problems are in the columns of the data, and the result in these."""
+        return clone(self), result
 
     def sparsify(self) -> Self:
         """Store ``coef_`` as a sparse matrix of two dimensions.
@@ -510,6 +637,17 @@ class LinearModel(CertifiedEstimator, ABC):
     @abstractmethod
     def _problems(self, X: Any, y: Any, weights: Any, intercept: bool) -> list[Problem]:
         """Return the problems for rows, learnt targets and weights: one, or one for each class."""
+
+    def _training_problems(self, X: Any, y: Any, sample_weight: Any, **offsets: Any) -> list[Problem]:
+        """Return the problems of a fit to data as the user passes it."""
+        X, y, sample_weight = functions_for(X).training_data(self, X, y, sample_weight)
+        if self.max_features is not None:
+            require_memory(X, "max_features")
+        return self._fit_problems(X, self._with_offset(X, y, **offsets), sample_weight)
+
+    def _with_offset(self, X: Any, y: Any) -> Any:
+        """Return the targets. Those of regressors take offsets along."""
+        return y
 
     def _fit_problems(self, X: Any, y: Any, sample_weight: Any) -> list[Problem]:
         """Learn the targets and return the problems of a fit."""

@@ -85,8 +85,11 @@ class RadiusSearch(LinearModel):
         self.best_index_ = chosen(self.scores_, self.rule)
         self.radius_ = float(self.radii_[self.best_index_])
         self.cv_results_ = summary(self.radii_, self.scores_)
-        self._solve([problem.over(problem.constraint.with_radius(self.radius_)) for problem in problems])
+        self._solve([self._with_radius(problem) for problem in problems])
         return self
+
+    def _with_radius(self, problem: Problem) -> Problem:
+        return problem.over(problem.constraint.with_radius(self.radius_))
 
     def _advice(self, found: Result) -> list[str]:
         """Return advice on a result. Held-out rows chose the radius, so only its place in the grid is questioned."""

@@ -1,5 +1,6 @@
 """Linear regression under a constraint: on any set, on the simplex, with signs of the weights, or of low rank."""
 
+from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -15,8 +16,10 @@ from frankwolfe.linalg.singular import rank_of
 from frankwolfe.losses import MultitaskSquared, Squared, as_loss
 from frankwolfe.problem import Problem
 from frankwolfe.problem.rules import ColumnNames, Rules
+from frankwolfe.result import Result
 from frankwolfe.sets import NonNegativeL1Ball
 from frankwolfe.sets.checks import numbers
+from frankwolfe.sets.named import DEFAULT_RADIUS
 
 
 class LinearRegressor(RegressorMixin, LinearModel):
@@ -70,12 +73,11 @@ class LinearRegressor(RegressorMixin, LinearModel):
         -------
         self
         """
-        X, y, sample_weight = functions_for(X).training_data(self, X, y, sample_weight)
-        y = self._with_offset(X, y, offset, exposure)
-        self._solve(self._fit_problems(X, y, sample_weight), checkpoint)
+        problems = self._training_problems(X, y, sample_weight, offset=offset, exposure=exposure)
+        self._solve(problems, checkpoint)
         return self
 
-    def _with_offset(self, X: Any, y: Any, offset: Any, exposure: Any) -> Any:
+    def _with_offset(self, X: Any, y: Any, offset: Any = None, exposure: Any = None) -> Any:
         """Return targets with offsets as imaginary parts, so that folds split them together."""
         shift = functions_for(X).offset_of(X, offset, exposure, as_loss(self.loss))
         if shift is None:
@@ -263,6 +265,17 @@ class SignedRegressor(LinearRegressor):
         """Return the signed columns, None if there are none."""
         signs = self._checked_signs() if self._rules() is None else None
         return None if signs is None else SignedColumns.of(signs)
+
+    def _in_columns(self, result: Result) -> tuple[Self, Result]:
+        """Return an unfitted copy and the result in the columns of the data: signs become bounds."""
+        (model, result), columns = super()._in_columns(result), self._signed_columns()
+        if columns is None:
+            return model, result
+        model.signs, model.bounds = None, dict.fromkeys(columns.at[columns.sign > 0.0].tolist(), (0, None))
+        model.bounds |= {j: (None, None if j in model.bounds else 0) for j in columns.at[columns.sign < 0.0].tolist()}
+        if self.radius is None and isinstance(self.constraint, str):
+            model.radius = DEFAULT_RADIUS
+        return model, replace(result, x=columns.gather(result.x))
 
     def _problems(self, X: Any, y: Any, weights: Any, intercept: bool) -> list[Problem]:
         columns = self._signed_columns()

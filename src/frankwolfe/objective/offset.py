@@ -1,4 +1,4 @@
-"""Offsets: known parts of the predictions, one number for each row.
+"""Losses around a loss: offsets, which are known parts of the predictions, and a linear term in the predictions.
 
 A problem with offsets ``o`` minimises ``sum_i p_i f(x_i' w + o_i, y_i)``. Its targets are complex numbers ``y + i o``,
 so that whatever stores, cuts or sends targets takes the offsets along, and `OffsetLoss` adds them to the predictions.
@@ -72,6 +72,56 @@ class OffsetLoss(NamedTuple):
     def for_targets(self, targets):
         """Return the loss for these targets."""
         return self._replace(base=self.base.for_targets(targets.real))
+
+
+@loss(**{name: property(attrgetter(f"base.{name}")) for name in FORWARDED})
+class TiltedLoss(NamedTuple):
+    """A loss of one output plus ``tilt z``: a linear term in the predictions, and so in the intercept."""
+
+    base: Any
+    tilt: float
+
+    def value(self, z, y):
+        """Return the loss of one sample."""
+        return value(self.base, z, y) + self.tilt * z
+
+    def derivative(self, z, y):
+        """Return the first derivative in ``z``."""
+        return derivative(self.base, z, y) + self.tilt
+
+    def smoothed_derivative(self, z, y, beta):
+        """Return the first derivative in ``z`` of the loss, smoothed if it has kinks."""
+        return smoothed_derivative(self.base, z, y, beta) + self.tilt
+
+    def curvature(self, z, y):
+        """Return the second derivative in ``z``."""
+        return curvature(self.base, z, y)
+
+    def residual(self, z, y, a):
+        """Return the Fenchel-Young residual at a slope ``a``: that of the loss at the slope without the tilt."""
+        return residual(self.base, z, y, a - self.tilt)
+
+    def conjugate(self, a, y):
+        """Return the conjugate at a slope ``a``."""
+        return conjugate(self.base, a - self.tilt, y)
+
+    def nearest_slope(self, a, y):
+        """Return a slope near ``a`` in the domain of the conjugate, which the tilt moves."""
+        return nearest_slope(self.base, a - self.tilt, y) + self.tilt
+
+    def kink_slopes(self, y):
+        """Return the slopes to the left and right of the kink."""
+        low, high = kink_slopes(self.base, y)
+        return low + self.tilt, high + self.tilt
+
+    def smoothness(self):
+        """Return the Lipschitz constant of the derivative."""
+        return smoothness(self.base)
+
+
+def tilted(loss: Any, tilt: float) -> Any:
+    """Return a loss plus ``tilt z``, where ``z`` has no offset."""
+    return loss._replace(base=TiltedLoss(loss.base, tilt)) if loss.with_offset else TiltedLoss(loss, tilt)
 
 
 def without_offset(loss: Any) -> Any:

@@ -1,5 +1,6 @@
 """`Problem`: data, loss and constraint set, with the exact objective, gradient and gap."""
 
+from collections.abc import Sequence
 from copy import copy
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.losses import as_loss
 from frankwolfe.objective.intercept import EPSILON, InterceptSearch, ShiftedLoss, shifted
 from frankwolfe.objective.objective import Objective
-from frankwolfe.objective.offset import OffsetLoss, without_offset
+from frankwolfe.objective.offset import OffsetLoss, tilted, without_offset
 from frankwolfe.objective.point import Guess, Point
 from frankwolfe.problem.data import source_of
 from frankwolfe.problem.linear_bounds import LinearBounds, as_side
@@ -522,13 +523,22 @@ class Problem:
         other._side_reach = None
         return other
 
-    def plus_linear(self, linear: Any) -> "Problem":
+    def with_names(self, names: Sequence[str]) -> "Problem":
+        """Return the problem with names for its columns; the data is shared."""
+        other = copy(self)
+        other._feature_names = list(names)
+        return other
+
+    def plus_linear(self, linear: Any, tilt: float = 0.0) -> "Problem":
         """Return the problem with another linear term added to the objective; the data is shared.
 
         Parameters
         ----------
         linear : array of shape (d,), or (d, outputs)
             The coefficients.
+        tilt : float
+            For losses of one output: the coefficient of the weighted mean of all predictions with their intercept,
+            which is added too. An intercept alone has it where ``linear`` takes the rest of that mean away again.
 
         Returns
         -------
@@ -537,6 +547,9 @@ class Problem:
         other, added = copy(self), self.flat("linear", linear)
         other._zero_model = self.zero_model  # no linear term changes it
         other._linear = added if self._linear is None else self._linear + added
+        if tilt:
+            other._loss = tilted(self._loss, tilt)
+            other._samples = self._samples._replace(loss=shifted(other._loss) if self.intercept else other._loss)
         other._objective = other._objective_on(other._samples, self.objective.executor)
         return other
 
