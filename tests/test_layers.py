@@ -67,6 +67,15 @@ def test_the_layers_name_everything_at_the_top():
     assert {module.parts[0].removesuffix(".py") for module in MODULES} - {"__init__"} == set(RANK)
 
 
+def test_the_page_on_architecture_draws_these_layers():
+    page = (ROOT.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    drawn = [
+        re.match("    ([a-z_ ]*?)( {4,}|$)", line) for line in page.split("## Layers")[1].split("## ")[0].splitlines()
+    ]
+    rows = [set(found[1].split()) for found in drawn if found and found[1]]
+    assert rows == [set(names) for names in reversed(LAYERS)]
+
+
 def test_no_two_modules_have_one_name_and_few_are_at_the_top():
     names = Counter(module.stem for module in MODULES if module.stem not in ("__init__", "__main__", "base"))
     assert [name for name, count in names.items() if count > 1] == []

@@ -58,7 +58,8 @@ class Method(NamedTuple):
         What results and plots call it.
     solver : str
         ``"loop"``: the parts above, a step at a time. ``"corrective"``: rounds of exact gradients and corrections, for
-        which the parts only stand (see `frankwolfe.solvers.corrective`). ``"auto"``: one of the others, see `pick`.
+        which the parts only stand (see `frankwolfe.solvers.corrective`). ``"few-reads"``: what ``"auto"`` is on row
+        stores, a pass of ``sfw`` and then rounds on copied columns. ``"auto"``: one of the others, see `pick`.
 
     Examples
     --------

@@ -115,8 +115,8 @@ def _model_in(archive: Archive) -> FittedModel:
         _texts("target", about["target"]),
         dict(about["versions"]),
         preparation,
-        _texts("rules", about.get("rules", [])),  # files of earlier versions have none
-        _prices(about.get("prices", {})),
+        _texts("rules", about["rules"]),
+        _prices(about["prices"]),
     )
 
 

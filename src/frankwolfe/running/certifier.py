@@ -22,7 +22,8 @@ from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.rows.observed_entries import named_weights, weights_named
 from frankwolfe.running.observer import Stopwatch
 from frankwolfe.solvers.dual_bound import balanced, bound_at, bound_by_conjugates
-from frankwolfe.solvers.protocol import Evidence, LowerBound, Solver
+from frankwolfe.solvers.lower_bound import LowerBound
+from frankwolfe.solvers.protocol import Evidence, Solver
 from frankwolfe.solvers.sampled_gap import sampled_gap
 from frankwolfe.solvers.state import Saved, below, built, flat, under
 
@@ -402,24 +403,22 @@ class Certifier:
             return self._exactly(problem.evaluate(w)), w, 1.0
         if at_end and problem.objective.reads is not None:
             return self._checked_on_disk(w, table, known.gap_estimate)
-        at, price = (
-            problem.objective.point(problem.objective.predict(w), problem.guess, linear=problem.objective.linear(w)),
-            0.5,
-        )
+        z, linear = problem.objective.predict(w), problem.objective.linear(w)
+        at, price = problem.objective.point(z, problem.guess, linear=linear), 0.5
         found = self._above_bound(at, w)
         if table is not None and not self.meets(found):
             slopes = balanced(problem, at, table)
             left = np.inf if slopes is None else problem.objective.residuals(at, slopes)
             # an estimate by the running r, which has the rounding errors of all steps, reads no row
-            likely = left + max(known.gap_estimate, 0.0)
-            better = self._better_point(at, w, likely, at_end)
+            expected = left + max(known.gap_estimate, 0.0)
+            better = self._better_point(at, w, expected, at_end)
             self.recent.note(at, w)
             if better is not None and slopes is not None:
-                likely -= at.value - better[0].value  # the lower bound does not depend on the point
+                expected -= at.value - better[0].value  # the lower bound does not depend on the point
                 (at, w), price = better, price + 0.5
                 found, left = self._above_bound(at, w), problem.objective.residuals(at, slopes)
             # with an intercept, `balanced` has changed the table, and its X' alpha is unknown
-            worth_it = likely <= self.tolerance or at_end or slopes is not table
+            worth_it = expected <= self.tolerance or at_end or slopes is not table
             if slopes is not None and worth_it and np.isfinite(left):
                 gap, price = self._bound_by_slopes(at, w, slopes, left), price + 0.5
                 found = found._replace(gap=min(found.gap, gap))

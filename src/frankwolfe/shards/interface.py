@@ -1,4 +1,4 @@
-"""One interface for rows on this machine (`Local`, in memory or in a store) and on a cluster (`DaskShards`).
+"""One interface for rows in memory (`Local`), in a store (`DiskShards`) and on a cluster (`cluster.remote_data`).
 
 Code that reads rows, or that needs an entry for each row, is written as *tasks*, plain functions of a `Local`:
 
@@ -11,7 +11,8 @@ Code that reads rows, or that needs an entry for each row, is written as *tasks*
 
 References are arguments of later tasks. On each shard the task receives the piece of the result that belongs to the
 rows of the shard. On this machine there is one shard, and the reference is the result itself: an array with an entry
-for each row. On a cluster it is a `Kept`. Three rules make results independent of where rows are and of lost workers:
+for each row. On a cluster it is a `Kept`. (A store calls its files of some megabytes shards, too: those are pieces of
+the one shard of this machine.) Three rules make results independent of where rows are and of lost workers:
 
 - A task depends on its arguments only.
 - A kept result never changes. It shares no memory with the rows: rows of a store are read into buffers that are reused.

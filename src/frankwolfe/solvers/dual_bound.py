@@ -21,7 +21,8 @@ from frankwolfe.objective.point import Point
 from frankwolfe.objective.tasks import evaluate
 from frankwolfe.problem import Problem
 from frankwolfe.shards.local import Local
-from frankwolfe.solvers.protocol import Evidence, sum_rounding
+from frankwolfe.solvers.lower_bound import sum_rounding
+from frankwolfe.solvers.protocol import Evidence
 
 
 def bound_by_conjugates(problem: Problem, found: Evidence, above: float) -> float:

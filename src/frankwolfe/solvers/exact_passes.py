@@ -8,7 +8,7 @@ import numpy as np
 from frankwolfe.methods.base import EstimateDefaults
 from frankwolfe.objective.point import Guess, Point
 from frankwolfe.problem import Evaluation, Problem
-from frankwolfe.solvers.protocol import LowerBound
+from frankwolfe.solvers.lower_bound import LowerBound
 from frankwolfe.solvers.state import built, flat, require_entries
 
 
@@ -24,7 +24,7 @@ class ExactPasses:
         The problem to minimise. The passes set the intercept in its loss.
     estimate : NamedTuple
         The state of the gradient estimate.
-    facts : EstimateDefaults
+    chosen : EstimateDefaults
         Properties of the estimate.
     clock : array of two int
         Number of steps, and of rows that the steps of this run have read. Shared with the solver.
@@ -33,9 +33,9 @@ class ExactPasses:
     """
 
     def __init__(
-        self, problem: Problem, estimate: Any, facts: EstimateDefaults, clock: np.ndarray, every_step: bool = False
+        self, problem: Problem, estimate: Any, chosen: EstimateDefaults, clock: np.ndarray, every_step: bool = False
     ):
-        self.problem, self.estimate, self.facts, self.clock = problem, estimate, facts, clock
+        self.problem, self.estimate, self.chosen, self.clock = problem, estimate, chosen, clock
         self.intercept, self._every_step = problem.intercept and not every_step, every_step
         self.next_intercept = self.steps
         self.cost = 0  # rows
@@ -57,7 +57,7 @@ class ExactPasses:
 
     def steps_to_snapshot(self) -> float:
         """Return the number of steps until the next planned snapshot; infinity if there is none."""
-        if self.facts.state.next_snapshot is None:
+        if self.chosen.state.next_snapshot is None:
             return np.inf
         first = self.steps + (2 if self.certificate() is not None else 1)
         return float(self.estimate.next_snapshot(first) - self.steps - 1)
@@ -67,7 +67,7 @@ class ExactPasses:
 
         The optimisation of an intercept may change the plan, so the result never reaches beyond it.
         """
-        if self.facts.state.next_snapshot is None or not self.intercept:
+        if self.chosen.state.next_snapshot is None or not self.intercept:
             return self.steps_to_snapshot()
         return min(self.steps_to_snapshot(), max(1.0, self.next_intercept - self.steps))
 
@@ -184,8 +184,8 @@ class StepPlan:
         self.passes, self.sampler, self.rows_a_step, self.least = passes, sampler, rows_a_step, least
         self.budget = budget
         self._n, self._intercept = passes.problem.n, passes.intercept
-        self._grows = passes.facts.state.batch_sizes is not None
-        self._differ = self._grows or passes.facts.state.next_snapshot is not None
+        self._grows = passes.chosen.state.batch_sizes is not None
+        self._differ = self._grows or passes.chosen.state.next_snapshot is not None
 
     @property
     def left(self) -> float:

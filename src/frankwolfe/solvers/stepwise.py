@@ -33,7 +33,8 @@ from frankwolfe.sets.callbacks import connected
 from frankwolfe.shards.interface import Kept
 from frankwolfe.solvers.exact_passes import ExactPasses, StepPlan
 from frankwolfe.solvers.loop import Batches, advance, saved_generator
-from frankwolfe.solvers.protocol import Evidence, LowerBound
+from frankwolfe.solvers.lower_bound import LowerBound
+from frankwolfe.solvers.protocol import Evidence
 from frankwolfe.solvers.row_groups import RowGroup, groups_of
 from frankwolfe.solvers.sampled_gap import sum_rows, table_error
 from frankwolfe.solvers.state import ESTIMATE, arrays, flat, remembered, require_like, require_sound, restored
@@ -93,11 +94,11 @@ class StepwiseSolver:
         self._first_step = self.steps
         if earlier is not None and earlier["rows"] != problem.n:
             earlier = None  # other data: the table of its rows is useless here
-        self.facts, by_tasks = method.estimate, steps_by_tasks(problem, method)
+        self.chosen, by_tasks = method.estimate, steps_by_tasks(problem, method)
         # whether batches refresh a table, whether that proves lower bounds, and whether steps sum up conjugates
-        self._keeps_table = (self.facts.has_table and not self.facts.reads_all_rows) or self.facts.smooths
+        self._keeps_table = (self.chosen.has_table and not self.chosen.reads_all_rows) or self.chosen.smooths
         self._certifies_by_table = self._keeps_table and has_dual(problem.loss)
-        self._sums_conjugates = not by_tasks and self.facts.state.conjugates is not None and has_dual(problem.loss)
+        self._sums_conjugates = not by_tasks and self.chosen.state.conjugates is not None and has_dual(problem.loss)
         setting = Setting(
             problem.samples,
             batch_size,
@@ -114,12 +115,12 @@ class StepwiseSolver:
         )
         self.deadline = np.inf  # steps are short
         self.rows_a_step: int | None = method.evaluations(problem.n, batch_size)
-        self.batch_size = 0 if self.facts.reads_all_rows else batch_size
+        self.batch_size = 0 if self.chosen.reads_all_rows else batch_size
         self.generator = generator
         self.tasks: TaskSteps | None = None
         estimate: Any = None if by_tasks else estimate_for_run(method, setting)
-        exact = by_tasks and self.facts.reads_all_rows
-        self.passes = ExactPasses(problem, estimate, self.facts, self.clock, exact)
+        exact = by_tasks and self.chosen.reads_all_rows
+        self.passes = ExactPasses(problem, estimate, self.chosen, self.clock, exact)
         self.sampler: Any
         if by_tasks:
             searches, alpha = method.step.reads_all_rows, setting.remembered.get("alpha")
@@ -130,7 +131,7 @@ class StepwiseSolver:
             self.sampler = self.tasks
         else:
             sizes = estimate.batch_sizes
-            self.sampler = groups_of(problem, self.facts, self.batch_size, generator, sizes, self.steps + 1)
+            self.sampler = groups_of(problem, self.chosen, self.batch_size, generator, sizes, self.steps + 1)
         least = problem.n if method.step.reads_all_rows else 0
         self.plan = StepPlan(self.passes, self.sampler, self.rows_a_step, least, budget)
         self._left = method.step.part_left if method.direction.mixes_vertices else None
@@ -139,7 +140,7 @@ class StepwiseSolver:
         self.parts: tuple[Any, Any, Any] = (estimate, *others)
         self.iterate, r = problem.first_iterate(w)
         r[:] = self._starting_gradient(earlier)
-        if self.facts.state.total is not None:
+        if self.chosen.state.total is not None:
             estimate.total[:] = r
         counters = np.zeros(COUNTERS)
         counters[FADING], counters[ALL_ROWS] = fading(problem.n), problem.n
@@ -153,7 +154,7 @@ class StepwiseSolver:
         The linear term is part of it. Estimates that only add changes keep it.
         """
         nothing = self.problem.objective.with_linear(np.zeros(self.problem.size))
-        if self.facts.has_table:
+        if self.chosen.has_table:
             alpha = self._slopes()
             known = isinstance(alpha, np.ndarray) and alpha.any()
             return self.problem.objective.gradient(alpha) if known else nothing
@@ -172,7 +173,7 @@ class StepwiseSolver:
             at = few.objective.point(few.objective.predict(w), few.guess)
             few.objective.residuals(at, found.alpha)
             few.objective.curvatures(at, 0.0, 0.0)
-        elif self.facts.exact_table and self.table() is not None:
+        elif self.chosen.exact_table and self.table() is not None:
             sum_rows(self.problem.samples, np.arange(0), found.alpha, np.empty(self.problem.size))
             table_error(self.problem.samples, self.iterate, found.alpha, np.arange(0), np.empty_like(found.alpha))
 
@@ -303,7 +304,7 @@ class StepwiseSolver:
             passes.left_out = True
             return
         at = passes.optimise_intercept(w)
-        if (self.facts.exact_table or self.facts.state.next_snapshot is not None) and price:
+        if (self.chosen.exact_table or self.chosen.state.next_snapshot is not None) and price:
             alpha = at.alpha.reshape(self.problem.samples.shape)
             self._renew(alpha, self.problem.objective.gradient(alpha))
 
@@ -313,7 +314,7 @@ class StepwiseSolver:
         if self.tasks is not None:
             self.sampler.renew(alpha)
         else:
-            if self.facts.state.total is not None:
+            if self.chosen.state.total is not None:
                 self.parts[0].total[:] = exact.ravel()
             self.parts[0].renew(alpha)
             self.sampler.take_over(self.parts[0])
@@ -331,21 +332,21 @@ class StepwiseSolver:
         by_pass = isinstance(self.sampler, ExactGradient)
         exact = self.passes.exact(self.point()) if by_pass else self.passes.certificate()
         # X' alpha, or the gradient estimate if there is no table
-        gradient = self.parts[0].total if self.facts.state.total is not None else self.gradient.dense()
+        gradient = self.parts[0].total if self.chosen.state.total is not None else self.gradient.dense()
         table = self.table()
         residual, residual_error = self._mean_residual(table)
         return Evidence(
             gap_estimate=self.problem.gap_for(gradient, self.point()),
             exact=exact,
             steps_to_exact=self.passes.steps_to_certificate(),
-            slopes=self._slopes() if self.tasks is None and self.facts.has_table else None,
+            slopes=self._slopes() if self.tasks is None and self.chosen.has_table else None,
             table=table,
-            table_follows=self.facts.exact_table,
+            table_follows=self.chosen.exact_table,
             gradient=gradient,
             multipliers=None if self.problem.side is None else self.parts[0].side.mean,
             residual=residual,
             residual_error=residual_error,
-            table_change=float(self.gradient.counters[TABLE_CHANGE]) if self.facts.samples_error else None,
+            table_change=float(self.gradient.counters[TABLE_CHANGE]) if self.chosen.samples_error else None,
             conjugates=self.parts[0].conjugates if self._sums_conjugates else None,
             part_left=None if self._left is None else partial(self._left, last=self.steps),
         )
@@ -355,7 +356,7 @@ class StepwiseSolver:
         if self.tasks is not None:
             return self.sampler.alpha
         self.sampler.write_back(self.parts[0])
-        return self.parts[0].alpha if self.facts.has_table or self.facts.smooths else None
+        return self.parts[0].alpha if self.chosen.has_table or self.chosen.smooths else None
 
     def table(self) -> Any:
         """Return the table if batches refresh it and it can be used, else None.

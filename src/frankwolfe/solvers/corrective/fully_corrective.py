@@ -30,7 +30,7 @@ from frankwolfe.solvers.corrective.hessian import coupled_curvatures, slopes_on_
 from frankwolfe.solvers.corrective.hessian_model import HessianModel, Model, minimise
 from frankwolfe.solvers.corrective.rounds import VALUE_ROUNDING, RoundSolver, is_new_kind
 from frankwolfe.solvers.dual_bound import dual_gap
-from frankwolfe.solvers.protocol import LowerBound
+from frankwolfe.solvers.lower_bound import LowerBound
 
 GAP_LEFT_BY_ROUND, GAP_LEFT_ONCE_SETTLED = 0.3, 0.1
 """A round ends when the gap over the active atoms is this fraction of the exact gap: the first while many atoms join,

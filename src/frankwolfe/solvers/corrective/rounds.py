@@ -14,7 +14,8 @@ from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.result import Status
 from frankwolfe.solvers.dual_bound import dual_gap
-from frankwolfe.solvers.protocol import Evidence, LowerBound
+from frankwolfe.solvers.lower_bound import LowerBound
+from frankwolfe.solvers.protocol import Evidence
 from frankwolfe.solvers.state import ESTIMATE, attributes, built, copied, flat, require_entries, set_attributes
 
 VALUE_ROUNDING = 1e-14
