@@ -4,6 +4,7 @@ import platform
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.stats import gmean
 
 import frankwolfe as fw
 from frankwolfe.paper.report import Cell, Chart, DataTable, Report, Section, Series, render
@@ -195,7 +196,7 @@ def _nonconvex(found: Tournament) -> Section | None:
     rows: list[Sequence[Cell]] = []
     for method in found.methods:
         least = [[_relative_gap(run).min() for run in found.of(name, method)] for name in names]
-        rows.append([method, *(float(np.exp(np.mean(np.log(gaps)))) if gaps else None for gaps in least)])
+        rows.append([method, *(float(gmean(gaps)) if gaps else None for gaps in least)])
     text = (
         "Without convexity nothing bounds F - F*. The exact Frank-Wolfe gap measures the distance from stationarity. "
         "Curves are relative to the gap at the start."

@@ -38,7 +38,7 @@ INNER_SHARE = 0.5
 """The problem in memory is solved to this fraction of the tolerance. Columns outside memory may use the rest."""
 
 GAP_LEFT = 0.03
-"""With columns that were missed, the problem in memory is solved to this fraction of the last exact gap."""
+"""If missed columns do not fit, the problem in memory is solved to this fraction of the last exact gap."""
 
 LEAST_JOINING = 4
 """Once the columns with weight fill the memory, this many more are copied all the same, so that the run goes on."""
@@ -83,7 +83,7 @@ class FewReadsSolver(RoundSolver):
             self.slope = np.zeros(problem.size)
         self.inner: CorrectiveSolver | None = None
         self.columns = np.empty(0, np.int64)  # columns of the data that are in memory
-        self.last_gap = 0.0  # the exact gap where they were chosen
+        self.last_gap = 0.0  # the exact gap where they were chosen, if not all that were missed fit
         self.w = w
 
     def warm_up(self) -> None:
@@ -136,8 +136,7 @@ class FewReadsSolver(RoundSolver):
         level = -float(found.gradient @ self.w) / self.hull.radius
         missed = np.setdiff1d(np.flatnonzero(self._keys(found.gradient) > level), self.columns)
         if len(missed):
-            self.last_gap = found.gap
-            self._copy_columns(found.gradient)
+            self._copy_columns(found.gradient, missed, found.gap)
         elif self.last_gap > 0.0:  # go on in memory
             self.last_gap, self._found = 0.0, None
             self._ready()
@@ -148,17 +147,19 @@ class FewReadsSolver(RoundSolver):
         """Return how steep the slopes of each column of the data are."""
         return (np.abs(slope) if self.hull.signed else -slope).reshape(-1, self._outputs).max(axis=1)
 
-    def _copy_columns(self, slope: np.ndarray) -> None:
+    def _copy_columns(self, slope: np.ndarray, missed: np.ndarray | None = None, gap: float = 0.0) -> None:
         """Read columns into memory and start the solver of their problem.
 
         These are the columns with weight, then those with the steepest slopes, as many as fit. At an optimum over the
-        last columns, some columns join even if they do not fit.
+        last columns, some columns join even if they do not fit. If some that were ``missed`` are still left out, more
+        rounds follow, and this one is solved to a fraction of the exact ``gap``.
         """
         weighted = self.w.reshape(-1, self._outputs).any(axis=1)
         order = np.lexsort((-self._keys(slope), ~weighted))
         fitting = int(np.searchsorted(np.cumsum(self.problem.X.counts[order]), column_room(self.problem), side="right"))
         least = 1 if self._found is None else np.count_nonzero(weighted) + LEAST_JOINING
         self.columns, self.inner, self._found = np.sort(order[: max(fitting, least)]), None, None
+        self.last_gap = 0.0 if missed is None or np.isin(missed, self.columns).all() else gap
         columns = read_columns(self.problem, self.columns)  # the old copy has been freed
         small = self.problem.with_columns(columns, set_of(self.hull), columns=self.columns)
         u = self.w.reshape(-1, self._outputs)[self.columns].ravel()
