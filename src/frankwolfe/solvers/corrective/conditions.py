@@ -36,6 +36,9 @@ from frankwolfe.solvers.state import copied, flat
 MOST_MODEL_VERTICES = 500
 """Largest number of vertices that a round adds by a quadratic model."""
 
+MOST_VAIN_VERTICES = 50
+"""A round ends after so many successive vertices that have not reduced the lowest gap of its model by a tenth."""
+
 CANCELLING = 1e-6
 """Curvature of a model where the two weights of a column cancel, relative to that of the column."""
 
@@ -557,14 +560,16 @@ class ConditionedSolver(Conditioned, CorrectiveSolver):
 
     def _over_the_whole_set(self, found: Evaluation, atoms: ModelVertices, H: np.ndarray) -> np.ndarray:
         """Return the weights of vertices that minimise the quadratic model. Vertices join as long as they help."""
-        w, gradient = atoms.w(), found.gradient
+        w, gradient, lowest, vain = atoms.w(), found.gradient, np.inf, 0
         for _ in range(MOST_MODEL_VERTICES):
             # between vertices a miss by rounding does no harm; the last answer is corrected below
             atoms.u = self._model_minimiser(atoms.H, atoms.slope(gradient), tries=1)
             there = atoms.w()
             gradient = found.gradient + H @ (there - w)
             goal = max(0.1 * self.target, 0.01 * found.gap, self._noise())
-            if self._gap_by(self.multipliers, gradient, there) <= goal or self._ends_early():
+            gap = self._gap_by(self.multipliers, gradient, there)
+            lowest, vain = (gap, 0) if gap < 0.9 * lowest else (lowest, vain + 1)
+            if gap <= goal or vain == MOST_VAIN_VERTICES or self._ends_early():
                 break
             if not atoms.add(gradient + self.side.combined(self.multipliers)):
                 break
@@ -633,11 +638,13 @@ class ConditionedSolver(Conditioned, CorrectiveSolver):
             self.face = found.face
             if domain.lower is not None:  # scaling may have put a weight beyond its bound by a rounding
                 found = found._replace(x=np.clip(found.x, domain.lower, domain.upper))
-            missed = (self.side.excess(atoms.w(found.x)) != 0.0) & (lower < upper)
+            missed = (self.side.excess(atoms.w(found.x)) != 0.0) & (lower < upper) & (self.slack > 0.0)
             if left == 0 or not missed.any():
                 break
-            # rounding was larger than expected, or nothing satisfies the condition strictly
-            self.slack = np.where(missed, np.where(self.slack < 16.0, 4.0 * self.slack, 0.0), self.slack)
+            if left > 1:  # rounding was larger than expected
+                self.slack = np.where(missed, np.minimum(4.0 * self.slack, 64.0), self.slack)
+            else:  # nothing satisfies these conditions strictly
+                self.slack = np.where(missed | (found.face.tight[: self.side.m] != 0), 0.0, self.slack)
         self.multipliers = found.multipliers[: self.side.m]
         self.level = found.level if domain.total is None else float(found.multipliers[-1])
         return found.x

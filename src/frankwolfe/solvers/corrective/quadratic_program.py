@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+EPSILON = float(np.finfo(np.float64).eps)
+
 TOLERANCE = 1e-12
 """Largest violation of a bound or sign, in scaled units, at which a face counts as the right one."""
 
@@ -165,7 +167,8 @@ def _corrected(program: Program, face: Face) -> Minimiser | None:
         better = _next_face(program, face, x, multipliers, level)
         if better is None:
             x = x if program.lower is None else np.clip(x, program.lower, program.upper)
-            return Minimiser(x, multipliers, level, face, True)
+            # a ridge and dependent rows may cost digits: the last ones come from the tight rows alone
+            return Minimiser(_snapped(program, x, face), multipliers, level, face, True)
         face = better
     return None
 
@@ -516,13 +519,20 @@ def _linear(program: Program) -> Minimiser | None:
 
 
 def _snapped(program: Program, x: np.ndarray, face: Face) -> np.ndarray:
-    """Return the variables with those at a bound put there, and the others changed so that the tight rows hold."""
-    tight = np.flatnonzero(face.tight)
-    rows, bounds = program.rows[tight], np.where(face.tight < 0, program.least, program.most)[tight]
+    """Return the variables with those at a bound put there, and the others changed so that the tight rows hold.
+
+    Rows that would be violated count as tight. There may be more of them than variables; then the misses are spread.
+    """
+    x = np.where(
+        face.free, x, 0.0 if program.radius is not None else np.where(face.side < 0, program.lower, program.upper)
+    )
+    products = program.rows @ x
+    side = np.where(face.tight, face.tight, (products > program.most) * 1 - (products < program.least))
+    tight = np.flatnonzero(side)
+    rows, bounds = program.rows[tight], np.where(side < 0, program.least, program.most)[tight]
     if program.radius is None:
-        x = np.where(face.free, x, np.where(face.side < 0, program.lower, program.upper))
         return meeting(rows, bounds, x, program.lower, program.upper)
-    x, none = np.where(face.free, x, 0.0), np.full(len(x), np.inf)
+    none = np.full(len(x), np.inf)
     if face.spent:
         rows, bounds = np.vstack([rows, program.weights * face.side]), np.append(bounds, program.radius)
     lower, upper = np.where(x <= 0.0, -none, 0.0), np.where(x >= 0.0, none, 0.0)
@@ -536,9 +546,11 @@ def meeting(rows: np.ndarray, bounds: np.ndarray, x: np.ndarray, lower: np.ndarr
     """
     for _ in range(5):
         missing = bounds - rows @ x
+        if (np.abs(missing) <= EPSILON * (np.abs(rows) @ np.abs(x) + np.abs(bounds))).all():
+            break
         room = np.minimum(np.minimum(x - lower, upper - x), 1.0 + np.abs(x))
         weighted = rows * room
-        if not missing.any() or not weighted.any():
+        if not weighted.any():
             break
         move = room * np.linalg.lstsq(weighted, missing, rcond=1e-13)[0]
         x = np.clip(x + move, lower, upper)
