@@ -227,7 +227,7 @@ def ranges(
             f"good models must be allowed to be worse than the answer by a positive number, got {extra:g}: "
             "pass within or within_absolute"
         )
-    rows, found_names = _functionals(problem, of) if predict is None else _predictions(problem, of, predict)
+    rows, found_names = functionals(problem, of) if predict is None else _predictions(problem, of, predict)
     if not len(rows):
         raise ValueError("of names no functional")
     names = found_names if names is None else list(names)
@@ -268,12 +268,12 @@ def _predictions(problem: Problem, of: Any, rows: Any) -> tuple[np.ndarray, list
     if problem.outputs:
         raise ValueError("predict goes with losses of one output: pass rows of flat weights as of")
     rows = rows.toarray() if issparse(rows) else rows
-    rows, names = _functionals(problem, np.asarray(rows, dtype=np.float64))
+    rows, names = functionals(problem, np.asarray(rows, dtype=np.float64))
     return rows, names
 
 
-def _functionals(problem: Problem, of: Any) -> tuple[np.ndarray, list[str]]:
-    """Return the functionals as rows of flat weights, and their names."""
+def functionals(problem: Problem, of: Any) -> tuple[np.ndarray, list[str]]:
+    """Return what ``of`` names, for `ranges`, as rows with a number for each flat weight, and names."""
     known = ColumnNames(problem.feature_names, problem.d)
     outputs = max(1, problem.outputs)
     if isinstance(of, str):

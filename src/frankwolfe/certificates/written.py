@@ -45,12 +45,7 @@ def certificate(problem: Problem, result: Result, classes: Any = None) -> Certif
     >>> round(claim.facts["objective"], 6), claim.gap < 1e-8
     (1.0, True)
     """
-    loss, constraint = type(problem.loss).__name__, type(problem.constraint).__name__
-    for kind, name, known in (("loss", loss, LOSSES), ("set", constraint, SETS)):
-        if name not in known:
-            raise ValueError(f"no certificate can be written for the {kind} {name}: verify knows {', '.join(known)}")
-    if problem.objective.reads is not None or not isinstance(problem.samples.targets, np.ndarray):
-        raise ValueError("certificate needs rows in memory")
+    loss, constraint = require_known(problem)
     if not np.isfinite(result.gap):
         raise ValueError(f"nothing is proven of this result: {result.message}")
     weights, targets = problem.samples.weights, np.asarray(problem.y, dtype=np.float64)
@@ -96,6 +91,17 @@ def certificate(problem: Problem, result: Result, classes: Any = None) -> Certif
     facts["objective"] = float(np.nextafter(objective.at + ROOM * objective.error, np.inf))
     facts["optimum"] = float(np.nextafter(optimum.at - ROOM * optimum.error, -np.inf))
     return found
+
+
+def require_known(problem: Problem) -> tuple[str, str]:
+    """Return the names of loss and set; raise ValueError if no certificate can be written of any result."""
+    loss, constraint = type(problem.loss).__name__, type(problem.constraint).__name__
+    for kind, name, known in (("loss", loss, LOSSES), ("set", constraint, SETS)):
+        if name not in known:
+            raise ValueError(f"no certificate can be written for the {kind} {name}: verify knows {', '.join(known)}")
+    if problem.objective.reads is not None or not isinstance(problem.samples.targets, np.ndarray):
+        raise ValueError("certificate needs rows in memory")
+    return loss, constraint
 
 
 def _slopes(problem: Problem, result: Result) -> np.ndarray:

@@ -14,7 +14,9 @@ from frankwolfe.cli.info_command import info
 from frankwolfe.cli.output import CommandGroup
 from frankwolfe.cli.path_command import path
 from frankwolfe.cli.predict_command import predict
+from frankwolfe.cli.ranges_command import ranges
 from frankwolfe.cli.reproduce_command import reproduce
+from frankwolfe.cli.verify_command import verify
 from frankwolfe.cli.warm_up_command import warm_up
 
 
@@ -32,5 +34,5 @@ def main() -> None:
     gc.set_threshold(100_000)  # imported modules stay: collections among them take an eighth of the start-up time
 
 
-for command in (info, fit, predict, path, convert, reproduce, warm_up):
+for command in (info, fit, predict, path, ranges, verify, convert, reproduce, warm_up):
     main.add_command(command)

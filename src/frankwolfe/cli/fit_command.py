@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from frankwolfe.cli.options import COLUMNS, DATA, HELD_OUT, OUT, PROBLEM, RULES, RUN, Options
+from frankwolfe.cli.options import COLUMNS, DATA, HELD_OUT, OUT, PROBLEM, RULES, RUN, Options, file_type
 from frankwolfe.cli.output import (
     NOT_CERTIFIED,
     Complaint,
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 @Options.declared("stop", "checkpoint", "resume", "memory", "cluster", "workers")
 @click.option("--top", type=click.IntRange(0), default=10, show_default=True, help="How many weights to print.")
 @OUT(default="model.npz", show_default=True, help="File for the model.")
-def fit(data: Path, top: int, out: Path, **given: Any) -> None:
+@click.option("--certificate", "proof", type=file_type, help="File for a certificate that 'verify' checks.")
+def fit(data: Path, top: int, out: Path, proof: Path | None, **given: Any) -> None:
     """Fit a linear model to the file or row store DATA under a constraint, and write it to a .npz file.
 
     Two classes of any kind become -1 and +1; predictions come back as what they were. The model holds the certificate:
@@ -42,6 +43,7 @@ def fit(data: Path, top: int, out: Path, **given: Any) -> None:
     options = Options(**given)
     with answering(), ExitStack() as stack:
         from frankwolfe.advice import advice_on
+        from frankwolfe.certificates.written import certificate, require_known
         from frankwolfe.cli.problems import facts, specify
         from frankwolfe.cli.validation import held_out, splits_of, told
         from frankwolfe.model.fitted_model import FittedModel
@@ -55,20 +57,26 @@ def fit(data: Path, top: int, out: Path, **given: Any) -> None:
             spec = stack.enter_context(specified_remotely(data, options))
         splits = splits_of(spec, options)
         problem, preparation = spec.problem()
-        result = _minimized(problem, options, spec, preparation, with_checkpoint=True)
+        if proof is not None:
+            require_known(problem)
+            if options.stop != Options.stop:
+                raise ValueError("--stop likely proves nothing: leave it out, or leave --certificate out")
+        result = minimized(problem, options, spec, preparation, with_checkpoint=True)
         if result.status == Status.NON_FINITE:
             raise Complaint(result.message)
         scores = []
         if splits and result.status != Status.INTERRUPTED:
-            found = held_out(spec, splits, lambda part, prepared: [_minimized(part, options, spec, prepared)])
+            found = held_out(spec, splits, lambda part, prepared: [minimized(part, options, spec, prepared)])
             words = told([one for (one,) in found])
             train, test = splits[0]
             how = f"on {test.size:,} rows, by a model of the other {train.size:,}"
             how = how if len(splits) == 1 else f"mean and deviation over {len(splits)} folds"
             scores = [("held out", f"{words} ({how})")]
+        last = result.trace.problem or problem  # with --no-radius the last of several
+        claim = None if proof is None else certificate(last, result, spec.classes)
         prices = spec.prices(preparation, result.prices)
         model = FittedModel.of(
-            result.trace.problem or problem,  # with --no-radius the last of several
+            last,
             result,
             classes=spec.classes,
             features=spec.data.features,
@@ -83,6 +91,9 @@ def fit(data: Path, top: int, out: Path, **given: Any) -> None:
         described = facts(data, spec, problem, preparation)
     with writing(out):
         model.save(out)
+    if claim is not None and proof is not None:
+        with writing(proof):
+            claim.save(proof)
     styles = {"certificate": "green" if result.success else "yellow", "advice": "yellow"}
     show(
         [
@@ -91,6 +102,7 @@ def fit(data: Path, top: int, out: Path, **given: Any) -> None:
             *scores,
             *(("advice", text) for text in advice),
             ("model", str(out)),
+            *([("proof", str(proof))] if proof else []),
         ],
         styles,
     )
@@ -100,7 +112,7 @@ def fit(data: Path, top: int, out: Path, **given: Any) -> None:
         raise SystemExit(NOT_CERTIFIED)
 
 
-def _minimized(
+def minimized(
     problem: "Problem",
     options: Options,
     spec: "Specification",

@@ -5,7 +5,7 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import zip_longest
 from pathlib import Path
@@ -185,6 +185,19 @@ def write_csv(path: Path | None, heads: Iterable[str], rows: Iterable[Iterable])
         text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
         _write_rows(text, heads, rows)
         text.detach()  # flush without closing the stream
+
+
+def save_figure(path: Path, plot: Callable[[], Any]) -> None:
+    """Write the figure of the axes that a function draws on to a file, whole or not at all."""
+    with answering(), writing(path):
+        import matplotlib as mpl
+
+        mpl.use("Agg")
+        from frankwolfe.store.files import replacing
+
+        figure = plot().figure
+        with replacing(path) as stream:
+            figure.savefig(stream, format=path.suffix[1:] or "png", dpi=150, bbox_inches="tight")
 
 
 def _write_rows(stream: TextIO, heads: Iterable[str], rows: Iterable[Iterable]) -> None:

@@ -16,9 +16,9 @@ from frankwolfe.cli.output import (
     echo,
     print_table,
     progress_bar,
+    save_figure,
     show,
     write_csv,
-    writing,
 )
 
 if TYPE_CHECKING:
@@ -75,9 +75,9 @@ def path(data: Path, radii: str | None, n_radii: int, table: Path | None, pictur
             row += [_mean(at, name) for name in names]
         write_csv(table, [*HEADS, "certified", *(f"held-out {name}" for name in names)], rows)
     if picture is not None:
-        with answering(), writing(picture):
-            names_of_columns = spec.data.features.names
-            _draw(picture, found, None if names_of_columns is None else preparation.names(names_of_columns))
+        names_of_columns = spec.data.features.names
+        labels = None if names_of_columns is None else preparation.names(names_of_columns)
+        save_figure(picture, lambda: found.plot(names=labels))
     if len(found) < len(grid):
         raise Interrupted(f"interrupted: only the first {len(found)} of {len(grid)} radii")
     if not found.success.all():
@@ -141,15 +141,3 @@ def _print_best(found: "RadiusPath", scores: "list[list[Scores]]", problem: "Pro
     there = problem.over(problem.constraint.with_radius(radius))
     for sentence in at_the_edge(found.radii, best, there, found.coef(best)):
         echo(sentence, fg="yellow")
-
-
-def _draw(out: Path, found: "RadiusPath", names: list[str] | None) -> None:
-    """Write the plot of the path to a file, whole or not at all."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from frankwolfe.store.files import replacing
-
-    figure = found.plot(names=names).figure
-    with replacing(out) as stream:
-        figure.savefig(stream, format=out.suffix[1:] or "png", dpi=150)

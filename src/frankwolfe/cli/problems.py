@@ -181,8 +181,8 @@ class Specification:
         return radius | rules.prices(found, scale, self.outputs)
 
 
-def specify(path: Path, options: Options) -> Specification:
-    """Return what a file, or a row store, and options specify."""
+def specify(path: Path, options: Options, features: Features | None = None) -> Specification:
+    """Return what a file, or a row store, and options specify; of a file only the columns of a model, if given."""
     if options.loss is not None:
         as_loss(options.loss)  # raises for an unknown name before a large file is read
     in_memory = not path.is_dir()
@@ -192,6 +192,7 @@ def specify(path: Path, options: Options) -> Specification:
             options.target,
             options.weights,
             options.ignore,
+            features=features,
             words=[name for name in options.categorical if name != ALL_TEXT],
             advice=None if options.fill else ADVICE,
             all_text=ALL_TEXT in options.categorical,
@@ -200,7 +201,8 @@ def specify(path: Path, options: Options) -> Specification:
         )
     else:
         data = _stored(path, options)
-    assert data.targets is not None
+    if data.targets is None:
+        raise ValueError(f"{path} has not the target of the model, or not in every row")
     loss_name = options.loss or DEFAULT_LOSSES[kind_of_target(data.targets, data.place, data.classes)]
     loss: Any = as_loss(loss_name)
     y, classes = encoded(data.targets, loss, loss_name, data.place, data.classes)
