@@ -16,9 +16,8 @@ from frankwolfe.estimators.matrix_completion import MatrixCompletion
 from frankwolfe.estimators.regressor import (
     FrankWolfeRegressor,
     LowRankRegressor,
-    NonNegativeRegressor,
-    SimplexRegressor,
 )
+from frankwolfe.estimators.simplex import NonNegativeRegressor, SimplexRegressor
 
 __all__ = [
     "FrankWolfeClassifier",

@@ -107,8 +107,8 @@ def check_copies(problems: int) -> None:
     """Raise ValueError for several problems: each would load the rows."""
     if problems > 1:
         raise ValueError(
-            f"one problem for each of {problems} classes would load the rows {problems} times: use the loss 'logistic' "
-            "without multi_class='ovr', or fit a model for each class in turn, to y == the class"
+            f"one problem for each of {problems} classes or targets would load the rows {problems} times: use the loss "
+            "'logistic' without multi_class='ovr', or fit a model for each in turn: for a class to y == the class"
         )
 
 

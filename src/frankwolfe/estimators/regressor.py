@@ -1,4 +1,4 @@
-"""Linear regression under a constraint: on any set, on the simplex, with signs of the weights, or of low rank."""
+"""Linear regression under a constraint: on any set, with signs of the weights, or of low rank."""
 
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
@@ -25,16 +25,15 @@ from frankwolfe.sets.named import DEFAULT_RADIUS
 class LinearRegressor(RegressorMixin, LinearModel):
     """A linear regressor of one or several outputs."""
 
-    _several_outputs = True
     _target_shape: tuple[int, ...]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = self._several_outputs
+        tags.target_tags.multi_output = True
         return tags
 
     def _target_checks(self) -> dict[str, bool]:
-        return {"multi_output": self._several_outputs, "y_numeric": True}
+        return {"multi_output": True, "y_numeric": True}
 
     def fit(
         self,
@@ -87,8 +86,6 @@ class LinearRegressor(RegressorMixin, LinearModel):
         return (y[:, 0] if y.ndim > 1 else y) + 1j * shift
 
     def _learn_targets(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
-        if not self._several_outputs:
-            y = functions_for(X).one_column(y)
         self._target_shape = y.shape[1:]
         return y, sample_weight
 
@@ -424,150 +421,6 @@ class FrankWolfeRegressor(StreamRegressor, SignedRegressor):
         self.groups = groups
         self.fit_intercept = fit_intercept
         self.warm_start = warm_start
-
-
-class SimplexRegressor(StreamRegressor, LinearRegressor):
-    """Linear regressor whose weights are non-negative and sum to one: a weighted mean of the features.
-
-    Use it for stacking models, tracking an index by a portfolio, and synthetic controls.
-
-    Parameters
-    ----------
-    loss : str or loss
-        ``"squared"``, ``"huber"``, ``"cauchy"``, ``"tukey"``, or an object such as ``fw.Huber(0.5)``.
-    bounds, conditions, monotone
-        Rules on the weights by name, as for `FrankWolfeRegressor`: ``bounds=(0, 0.4)`` caps each weight.
-    fit_intercept : bool
-        Whether to fit an intercept; by default a prediction is a mean of the features and nothing else.
-    method, tol, max_passes, warm_start, random_state, n_jobs, verbose
-        As for `FrankWolfeRegressor`.
-
-    Attributes
-    ----------
-    coef_ : array of shape (d,)
-        Weights.
-    intercept_ : float
-        Intercept.
-    gap_, prices_, n_iter_, passes_, result_, n_features_in_, feature_names_in_, and those of `partial_fit`
-        As for `FrankWolfeRegressor`.
-
-    Examples
-    --------
-    >>> import frankwolfe as fw
-    >>> X, y = [[1.0, 3.0], [2.0, 2.0], [5.0, 1.0]], [1.5, 2.0, 4.0]
-    >>> fw.SimplexRegressor(tol=1e-9).fit(X, y).coef_.round(6)
-    array([0.75, 0.25])
-    """
-
-    constraint = "simplex"
-    radius = None
-    _several_outputs = False
-
-    @teaching
-    def __init__(
-        self,
-        loss: Any = "squared",
-        *,
-        bounds: Any = None,
-        conditions: Any = None,
-        monotone: Any = None,
-        method: Any = "auto",
-        tol: float = 1e-8,
-        max_passes: float | None = 1000.0,
-        fit_intercept: bool = False,
-        warm_start: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        super().__init__(method, tol, max_passes, random_state, n_jobs, verbose)
-        self.loss = loss
-        self.bounds = bounds
-        self.conditions = conditions
-        self.monotone = monotone
-        self.fit_intercept = fit_intercept
-        self.warm_start = warm_start
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True  # targets need not be a mean of the features
-        return tags
-
-
-class NonNegativeRegressor(StreamRegressor, LinearRegressor):
-    """Linear regressor whose weights are non-negative: non-negative least squares, for instance.
-
-    Parameters
-    ----------
-    radius : float, optional
-        Largest sum of the weights; None means that there is no bound. `partial_fit` needs one: there None means 10, or
-        more after a fit with larger weights.
-    loss : str or loss
-        ``"squared"``, ``"huber"``, ``"cauchy"``, ``"tukey"``, or an object such as ``fw.Huber(0.5)``.
-    bounds, conditions, monotone
-        Further rules on the weights by name, as for `FrankWolfeRegressor`.
-    fit_intercept : bool
-        Whether to fit an intercept, of either sign.
-    method, tol, max_passes, warm_start, random_state, n_jobs, verbose
-        As for `FrankWolfeRegressor`.
-
-    Attributes
-    ----------
-    coef_ : array of shape (d,), or (outputs, d)
-        Weights.
-    intercept_ : float, or array of shape (outputs,)
-        Intercept.
-    gap_, prices_, n_iter_, passes_, result_, n_features_in_, feature_names_in_, and those of `partial_fit`
-        As for `FrankWolfeRegressor`.
-
-    See Also
-    --------
-    FrankWolfeRegressor : With ``signs``, where only some weights have a sign.
-
-    Examples
-    --------
-    >>> import frankwolfe as fw
-    >>> X, y = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [2.0, -1.0, 2.0]
-    >>> fw.NonNegativeRegressor(fit_intercept=False, tol=1e-9).fit(X, y).coef_.round(6)
-    array([2., 0.])
-    """
-
-    constraint = "nonnegative-l1"
-
-    @teaching
-    def __init__(
-        self,
-        radius: float | None = None,
-        loss: Any = "squared",
-        *,
-        bounds: Any = None,
-        conditions: Any = None,
-        monotone: Any = None,
-        method: Any = "auto",
-        tol: float = 1e-8,
-        max_passes: float | None = 1000.0,
-        fit_intercept: bool = True,
-        warm_start: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        super().__init__(method, tol, max_passes, random_state, n_jobs, verbose)
-        self.radius = radius
-        self.loss = loss
-        self.bounds = bounds
-        self.conditions = conditions
-        self.monotone = monotone
-        self.fit_intercept = fit_intercept
-        self.warm_start = warm_start
-
-    def _rules(self) -> Rules | None:
-        """Return the rules; without a budget that no weight is negative is one of them."""
-        rules, d = super()._rules(), self.n_features_in_
-        if self.radius is not None:
-            return rules
-        positive = Rules.of(self._columns(d).names, d, (0, None))
-        return positive if rules is None else rules.within(positive)
 
 
 class LowRankRegressor(StreamRegressor, LinearRegressor):
