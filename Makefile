@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-processors fuzz edits soak lint format bench bench-all tournament compare clean
+.PHONY: demo docs test test-processors fuzz edits soak lint format bench bench-all tournament compare clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -15,6 +15,14 @@ $(VENV)/installed: pyproject.toml
 $(VENV)/installed-bench: $(VENV)/installed
 	$(PIP) install --group bench
 	touch $@
+
+$(VENV)/installed-docs: $(VENV)/installed
+	$(PIP) install --group docs
+	touch $@
+
+# the site: open out/site/index.html; its gallery runs all examples
+docs: $(VENV)/installed-docs
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs out/site
 
 demo: $(VENV)/installed
 	$(BIN)/frankwolfe reproduce --source stand-in --quick --out demo

@@ -1,4 +1,7 @@
-"""Tariffs that rise or fall with age: the weights of ordered bands are monotone, because the insurer says so.
+"""Insurance: a tariff that falls with age
+=======================================
+
+The weights of ordered bands of age are monotone, because the insurer says so.
 
 The chance of a claim falls with the age of a driver. Bands of age have few rows each, so a model without rules makes
 a tariff that goes up and down by chance, which nobody could explain to a customer. One rule, ``age_*: decreasing``,

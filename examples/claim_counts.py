@@ -1,4 +1,7 @@
-"""Claim counts with exposure: how often drivers have claims, in rates that fall with age, with a proven gap.
+"""Insurance: claim counts with exposure
+=====================================
+
+How often do drivers have claims? The rates fall with age, and the gap is proven.
 
 Contracts last from some days to two years, those of young drivers less, so a count says nothing without its exposure.
 A Poisson model with ``exposure=`` predicts claims per year. Bands of age have few contracts each; one rule,

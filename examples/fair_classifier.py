@@ -1,4 +1,7 @@
-"""What does fairness cost? A classifier whose scores may hardly vary with a group.
+"""Fairness: the price of a fair classifier
+========================================
+
+The scores of this classifier may hardly vary with a group.
 
 The covariance of the scores with membership of a group is linear in the weights, so a bound on it is a linear
 condition, which holds exactly. Each bound gives a certified model: together they are the curve of accuracy against

@@ -19,7 +19,7 @@ BLUE, ORANGE, GREEN, GREY = "#0072b2", "#d55e00", "#009e73", "#9aa5b1"
 
 def arguments(about, picture):
     """Return where the picture goes, and whether the example is to be small and quick."""
-    parser = argparse.ArgumentParser(description=about.splitlines()[0])
+    parser = argparse.ArgumentParser(description=about.partition("\n")[0])
     parser.add_argument("--out", type=Path, default=Path(picture), help="where the picture goes (default: %(default)s)")
     parser.add_argument("--small", action="store_true", help="fewer rows: done in a moment")
     return parser.parse_args()

@@ -1,4 +1,7 @@
-"""What does each advertising channel sell? A media mix model whose weights keep to what everybody knows.
+"""Marketing: what does each channel sell?
+=======================================
+
+A media mix model whose weights keep to what everybody knows.
 
 Advertising works on after its week, and less and less the more of it there is: pandas makes columns of the decayed
 spend (the adstock), whose square root saturates. More advertising does not lower sales, and a higher price does not

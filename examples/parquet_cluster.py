@@ -1,4 +1,7 @@
-"""Parquet files fitted on a Dask cluster: the rows stay on the workers, and the answer is certified as always.
+"""Clusters: Parquet files on Dask workers
+=======================================
+
+The rows stay on the workers, and the answer is certified as always.
 
 A data set of several files is written, and a scheduler and two workers are started: here as processes of this machine,
 elsewhere by the same commands on several machines that share a file system,

@@ -1,4 +1,7 @@
-"""How much budget does a model need? The whole path from no weights to all of them.
+"""Choosing a radius: the whole path of models
+===========================================
+
+How much budget does a model need?
 
 Logistic regression on the breast-cancer table that comes with scikit-learn, over l1 balls of growing radius, each
 run started from the answer before. Every point of the path is certified, so the curve of objectives is known to

@@ -1,4 +1,7 @@
-"""Follow an index within limits: weights that sum to one, none above a cap, sectors within bounds.
+"""Finance: follow an index within limits
+======================================
+
+Weights sum to one, none is above a cap, and sectors stay within bounds.
 
 A fund is to follow an index, but its rules allow less of some stocks and sectors than the index has. Weights in a
 simplex sum to one; the cap on each stock and the limits on sectors are rules by name. All hold exactly, and the

@@ -1,4 +1,7 @@
-"""Regression when a share of the targets is plain wrong: losses that stop listening to what is far off.
+"""Robust regression: when many targets are wrong
+==============================================
+
+Non-convex losses stop listening to targets that are far off.
 
 A quarter of the targets is shifted far away. The squared loss follows them, Huber's a little, Cauchy's and Tukey's
 hardly at all: the pull of a sample fades with its error, which makes them non-convex. The l1 ball keeps the model

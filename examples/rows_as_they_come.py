@@ -1,4 +1,7 @@
-"""Learning from rows that come once: `partial_fit`, in constant memory, with weights that never leave their set.
+"""Streams: learn from rows that come once
+=======================================
+
+``partial_fit`` learns in constant memory, and the weights never leave their set.
 
 Chunks of clicks arrive, and none is kept. After each one the model is compared, on rows kept back, with a batch fit
 that has seen many chunks at once. The prequential loss, of rows before they are learnt, needs no rows kept back, and

@@ -1,4 +1,7 @@
-"""Which words tell two kinds of documents apart? Sparse logistic regression under a budget on the weights.
+"""Text: which words tell documents apart?
+=======================================
+
+Sparse logistic regression under a budget on the weights.
 
 The rows are TF-IDF documents: the RCV1 subset if FRANKWOLFE_DATA names a folder that holds it, else documents that
 are made. The l1 ball keeps most weights at exactly zero. Three methods solve the same problem, and the exact gap

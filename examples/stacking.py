@@ -1,4 +1,7 @@
-"""How much to trust each of several models: stacking with weights that are shares.
+"""Stacking: how much to trust each model
+======================================
+
+Weights of a stack are shares: non-negative, and they sum to one.
 
 Five regressors predict Friedman's first problem, out of fold. The stack is their average with weights in the
 simplex, non-negative and of sum one, so it never extrapolates beyond its members. The error on rows kept back is

@@ -1,4 +1,7 @@
-"""What would have happened without the policy? Synthetic control: a weighted average of other units.
+"""Policy: synthetic control
+=========================
+
+What would have happened without the policy? A weighted average of other units answers.
 
 One unit of a panel is treated from some date on. Weights in the simplex make an average of the untreated units that
 follows the treated one before that date; after it, the difference is the estimated effect. The panel is made, so

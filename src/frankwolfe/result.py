@@ -231,6 +231,13 @@ class Status(StrEnum):
     ``LIKELY``, with ``stop="likely"`` only, is no success: the gap is within the tolerance with high probability.
     ``SUBSET``, with a limit on the number of features only, is no success either: the weights are proven to be the best
     for the chosen features, within the tolerance, but other features may be better, by at most the gap.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> problem = fw.Problem([[1.0, 0.0], [0.0, 1.0]], [1.0, 2.0], loss="squared", constraint=fw.L1Ball(1.0))
+    >>> fw.minimize(problem).status
+    <Status.CONVERGED: 'converged'>
     """
 
     CONVERGED = "converged"
@@ -326,6 +333,16 @@ class Result:
         compare with the best model of at most so many features, and ``fw_gap`` with that of any number.
     advice : list of str
         What to do about columns of unlike scale, or a radius that is far too small; mostly empty.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> problem = fw.Problem([[1.0, 0.0], [0.0, 1.0]], [1.0, 2.0], loss="squared", constraint=fw.L1Ball(1.0))
+    >>> result = fw.minimize(problem, tol=1e-9)
+    >>> result.success, result.x.round(6).tolist()
+    (True, [0.0, 1.0])
+    >>> result.fun, result.gap <= 1e-9 * result.zero_value
+    (0.5, True)
     """
 
     x: Any

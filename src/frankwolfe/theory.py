@@ -29,6 +29,13 @@ class Diameters(NamedTuple):
         The diameters, or upper bounds of them.
     exact : tuple of bool
         Which of the three are exact.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> problem = fw.Problem([[1.0, 0.0], [0.0, 1.0]], [1.0, 2.0], loss="squared", constraint=fw.L1Ball(1.0))
+    >>> problem.diameters().inf
+    2.0
     """
 
     one: float
@@ -57,7 +64,15 @@ def diameters(problem: "Problem") -> Diameters:
 
 
 def table_error(problem: "Problem", alpha: np.ndarray, w: np.ndarray) -> float:
-    """Return ``H = ||alpha - grad f(X w)||_1``, the distance of the remembered derivatives from those at ``w``."""
+    """Return ``H = ||alpha - grad f(X w)||_1``, the distance of the remembered derivatives from those at ``w``.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> problem = fw.Problem([[1.0, 0.0], [0.0, 1.0]], [1.0, 2.0], loss="squared", constraint=fw.L1Ball(1.0))
+    >>> fw.theory.table_error(problem, alpha=[0.0, 0.0], w=[0.0, 1.0])
+    1.0
+    """
     return float(np.abs(alpha - problem.evaluate(w).alpha).sum())
 
 

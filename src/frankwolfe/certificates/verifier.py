@@ -300,6 +300,17 @@ def load_certificate(path: str | PathLike[str]) -> Certificate:
     Returns
     -------
     Certificate
+
+    Examples
+    --------
+    >>> import os, tempfile, frankwolfe as fw
+    >>> problem = fw.Problem([[1.0, 0.0], [0.0, 1.0]], [1.0, 2.0], loss="squared", constraint=fw.L1Ball(1.0))
+    >>> claim = fw.certificate(problem, fw.minimize(problem, tol=1e-9))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     claim.save(os.path.join(folder, "claim.npz"))
+    ...     again = fw.load_certificate(os.path.join(folder, "claim.npz"))
+    >>> fw.verify(again, [[1.0, 0.0], [0.0, 1.0]], [1.0, 2.0]).proven
+    True
     """
     try:
         with np.load(path, allow_pickle=False) as file:

@@ -91,7 +91,7 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
     ----------
     row_ids_, column_ids_ : array
         The ids that were seen, sorted.
-    row_factors_, column_factors_ : array of shape (ids, rank_)
+    row_factors_, column_factors_ : array of shape (ids, rank)
         Factors: the product of row ``i`` and column ``j`` is added to the offsets.
     offsets_ : Offsets
         Mean and offsets, in the order of the ids.
@@ -255,7 +255,7 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
 
         Returns
         -------
-        array of shape (n, rank_)
+        array of shape (n, rank)
         """
         rows, _ = self._known(X)
         return np.where(rows[:, None] >= 0, self.row_factors_[rows], 0.0)

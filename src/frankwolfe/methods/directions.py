@@ -274,7 +274,14 @@ step would leave the set.
 
 @direction(needs=(), mixes_vertices=True)
 class Toward(NamedTuple):
-    """The Frank-Wolfe direction: from the iterate to the vertex that the oracle returns."""
+    """The Frank-Wolfe direction: from the iterate to the vertex that the oracle returns.
+
+    Examples
+    --------
+    >>> from frankwolfe import methods
+    >>> methods.METHODS["fw"].direction == methods.Toward()
+    True
+    """
 
     def choose(self, constraint, gradient, iterate):
         """Return the move toward the oracle's vertex."""
@@ -371,7 +378,14 @@ def decomposed(rule: int, setting: Any) -> Any:
 
 @direction()
 class Pairwise(NamedTuple):
-    """Move weight from the worst active atom to the best vertex (Lacoste-Julien and Jaggi 2015)."""
+    """Move weight from the worst active atom to the best vertex (Lacoste-Julien and Jaggi 2015).
+
+    Examples
+    --------
+    >>> from frankwolfe import methods
+    >>> methods.METHODS["pairwise"].direction == methods.Pairwise()
+    True
+    """
 
     def for_run(self, setting):
         """Return the state: the active atoms of the starting point."""
@@ -380,7 +394,14 @@ class Pairwise(NamedTuple):
 
 @direction()
 class Away(NamedTuple):
-    """Toward the best vertex or away from the worst active atom, by the larger slope (Guelat and Marcotte 1986)."""
+    """Toward the best vertex or away from the worst active atom, by the larger slope (Guelat and Marcotte 1986).
+
+    Examples
+    --------
+    >>> from frankwolfe import methods
+    >>> methods.METHODS["away"].direction == methods.Away()
+    True
+    """
 
     def for_run(self, setting):
         """Return the state: the active atoms of the starting point."""
@@ -389,7 +410,14 @@ class Away(NamedTuple):
 
 @direction()
 class BlendedPairwise(NamedTuple):
-    """Exchange weight among active atoms while that slope is at least that toward a vertex (Tsuji et al. 2022)."""
+    """Exchange weight among active atoms while that slope is at least that toward a vertex (Tsuji et al. 2022).
+
+    Examples
+    --------
+    >>> from frankwolfe import methods
+    >>> methods.METHODS["blended-pairwise"].direction == methods.BlendedPairwise()
+    True
+    """
 
     def for_run(self, setting):
         """Return the state: the active atoms of the starting point."""

@@ -93,7 +93,14 @@ class LogAdaptive(NamedTuple):
 
 @step_rule()
 class LuFreundStep(NamedTuple):
-    """Lu and Freund's ``gamma_t = 2 (2 n_b + t) / ((t + 1) (4 n_b + t + 1))``, ``n_b`` the number of batches."""
+    """Lu and Freund's ``gamma_t = 2 (2 n_b + t) / ((t + 1) (4 n_b + t + 1))``, ``n_b`` the number of batches.
+
+    Examples
+    --------
+    >>> from frankwolfe import methods
+    >>> methods.METHODS["lu-freund"].step == methods.LuFreundStep()
+    True
+    """
 
     def for_run(self, setting):
         """Count the batches."""
@@ -316,6 +323,13 @@ class ShortStep(NamedTuple):
     """Minimise the quadratic upper bound along the move: ``slope / (L sum_i p_i (x_i' direction)^2)``.
 
     The objective never increases. There is nothing to tune: ``L`` is the smoothness of the loss.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> problem = fw.Problem([[1.0, 2.0], [3.0, -1.0]], [1.0, -1.0], loss="squared", constraint=fw.L1Ball(1.0))
+    >>> fw.minimize(problem, "fw", step=fw.methods.ShortStep(), tol=0.1).success
+    True
     """
 
     def search(self, line, fall, most, t):
@@ -328,6 +342,12 @@ class LineSearch(NamedTuple):
     """Exact line search: Newton's method on the slope along the move, safeguarded by a shrinking bracket.
 
     The objective never increases. For a non-convex loss, the step is a local minimiser.
+
+    Examples
+    --------
+    >>> from frankwolfe import methods
+    >>> methods.METHODS["pairwise"].step == methods.LineSearch()
+    True
     """
 
     def search(self, line, fall, most, t):
@@ -340,6 +360,13 @@ class Secant(NamedTuple):
     """Exact line search without curvature: the secant method on the slope, safeguarded by a shrinking bracket.
 
     The objective never increases. For a non-convex loss, the step is a local minimiser.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> problem = fw.Problem([[1.0, 2.0], [3.0, -1.0]], [1.0, -1.0], loss="squared", constraint=fw.L1Ball(1.0))
+    >>> fw.minimize(problem, "fw", step=fw.methods.Secant(), tol=0.1).success
+    True
     """
 
     def search(self, line, fall, most, t):
@@ -349,7 +376,15 @@ class Secant(NamedTuple):
 
 @step_rule(LineSearchDefaults)
 class Monotone(NamedTuple):
-    """Open-loop step ``2 / (t + 2)``, halved until the objective does not increase. Later steps keep the halvings."""
+    """Open-loop step ``2 / (t + 2)``, halved until the objective does not increase. Later steps keep the halvings.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> problem = fw.Problem([[1.0, 2.0], [3.0, -1.0]], [1.0, -1.0], loss="squared", constraint=fw.L1Ball(1.0))
+    >>> fw.minimize(problem, "fw", step=fw.methods.Monotone(), tol=0.1).success
+    True
+    """
 
     def memory(self, setting):
         """Return the state, with no halvings yet."""
@@ -384,6 +419,13 @@ class Backtracking(NamedTuple):
         Factor, at most 1, by which ``L`` is multiplied before each step.
     raise_by : float
         Factor, above 1, by which ``L`` is multiplied until the quadratic upper bound holds at the new point.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> problem = fw.Problem([[1.0, 2.0], [3.0, -1.0]], [1.0, -1.0], loss="squared", constraint=fw.L1Ball(1.0))
+    >>> fw.minimize(problem, "fw", step=fw.methods.Backtracking(), tol=0.1).success
+    True
     """
 
     relax: float = 0.9
@@ -477,6 +519,12 @@ class NormStep(NamedTuple):
     `ShortStep` reads all rows. So the objective does not increase if ``r`` is the exact gradient. Between vertices with
     one non-zero entry the bound is well below the textbook's ``L lambda_max ||direction||^2`` on most data. The rule
     requires a direction with an active set.
+
+    Examples
+    --------
+    >>> from frankwolfe import methods
+    >>> methods.METHODS["goldfarb-pairwise"].step == methods.NormStep()
+    True
     """
 
     def for_run(self, setting):
@@ -520,6 +568,12 @@ class DampedStep(NamedTuple):
         Initial value of the damping factor ``c``.
     window : float
         Passes between two adaptations of ``c``.
+
+    Examples
+    --------
+    >>> from frankwolfe import methods
+    >>> methods.METHODS["stochastic-pairwise"].step == methods.DampedStep()
+    True
     """
 
     start: float = 2.0

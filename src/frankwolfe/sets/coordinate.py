@@ -79,7 +79,7 @@ class HullMethods:
 @ball
 @lent(HullMethods)
 class L1Ball(NamedTuple):
-    """All ``w`` with ``|w_1| + ... + |w_d| <= radius``. Vertices: plus or minus ``radius`` on one coordinate.
+    """All ``w`` with ``sum_j |w_j| <= radius``. Vertices: plus or minus ``radius`` on one coordinate.
 
     Parameters
     ----------
@@ -513,7 +513,7 @@ class CappedMethods(BudgetMethods):
 @constraint_set
 @lent(BudgetMethods)
 class Budget(NamedTuple):
-    """All ``w`` with ``lower <= w <= upper``, entry by entry, and ``|w_1| + ... + |w_d| <= radius``.
+    """All ``w`` with ``lower <= w <= upper``, entry by entry, and ``sum_j |w_j| <= radius``.
 
     Parameters
     ----------

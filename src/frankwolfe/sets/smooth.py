@@ -63,7 +63,7 @@ class L2Ball(NamedTuple):
 
 @ball
 class LpBall(NamedTuple):
-    """All ``w`` with ``(|w_1|^p + ... + |w_d|^p)^(1/p) <= radius``.
+    """All ``w`` with ``(sum_j |w_j|^p)^(1/p) <= radius``.
 
     Parameters
     ----------

@@ -234,7 +234,7 @@ class OWLBall(NamedTuple):
 
 @constraint_set
 class MonotoneBox(NamedTuple):
-    """All ``w`` with ``lower <= w_1 <= w_2 <= ... <= w_d <= upper``. Vertices: one step from ``lower`` to ``upper``.
+    """All ``w`` in ascending order, between ``lower`` and ``upper``. Vertices: one step from ``lower`` to ``upper``.
 
     Parameters
     ----------

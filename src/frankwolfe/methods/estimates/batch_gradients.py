@@ -74,7 +74,14 @@ class FullGradientState(NamedTuple):
 
 @estimate(FullGradientState, reads_all_rows=True, needs=(SMOOTH_LOSS, NO_SIDE, ROWS_AGAIN))
 class FullGradient(NamedTuple):
-    """The exact gradient, one pass over the data a step."""
+    """The exact gradient, one pass over the data a step.
+
+    Examples
+    --------
+    >>> from frankwolfe import methods
+    >>> methods.METHODS["fw"].estimate == methods.FullGradient()
+    True
+    """
 
     def for_run(self, setting):
         """Make room for the derivatives."""
@@ -236,6 +243,12 @@ class OneSample(NamedTuple):
         ``rho_t = numerator / (t + offset)^power``, at most 1, and 1 at the first step; ``t`` counts the steps since the
         average began. The default ``1 / t`` is for convex losses, with steps of ``1 / t``; for others the paper has
         ``t^(-2/3)`` (``power=2/3``) and constant steps of ``T^(-2/3)``, ``T`` the number of steps.
+
+    Examples
+    --------
+    >>> from frankwolfe import methods
+    >>> methods.METHODS["one-sample"].estimate == methods.OneSample()
+    True
     """
 
     numerator: float = 1.0
@@ -362,6 +375,12 @@ class SmoothedMomentum(NamedTuple):
         How much is smoothed. In units that make it a plain number: of the objective at zero for losses, of the square
         of what ``A w`` covers over the set, divided by the objective at zero, for side constraints. Less: side
         constraints are kept sooner, and the objective falls later.
+
+    Examples
+    --------
+    >>> from frankwolfe import methods
+    >>> methods.METHODS["shcgm"].estimate == methods.SmoothedMomentum()
+    True
     """
 
     beta0: float = 0.1

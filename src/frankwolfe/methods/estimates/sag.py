@@ -42,6 +42,12 @@ class SagTable(NamedTuple):
     """The paper's estimate (Algorithm 1): every sample's latest derivative is remembered and the sum kept up to date.
 
     For i in the batch: ``alpha_i = f_i'(x_i' w) / n``; ``r`` changes by what ``alpha`` changed.
+
+    Examples
+    --------
+    >>> from frankwolfe import methods
+    >>> methods.METHODS["sfw"].estimate == methods.SagTable()
+    True
     """
 
     def for_run(self, setting):
@@ -74,6 +80,12 @@ class Saga(NamedTuple):
 
     The table of `SagTable`, but the oracle sees ``n / b`` times the batch's changes, so that ``r`` is unbiased. The
     surplus holds for one step.
+
+    Examples
+    --------
+    >>> from frankwolfe import methods
+    >>> methods.METHODS["saga"].estimate == methods.Saga()
+    True
     """
 
     def for_run(self, setting):
@@ -107,6 +119,12 @@ class SagaTwoBatches(NamedTuple):
 
     ``r = (1/b) sum_{i in S} [g_i(w) - y_i] + mean(y)``, then ``y_i = g_i(w)`` for i in the second batch. A step reads
     ``2 b`` rows. Given the past, the table then does not depend on the batch that chose the vertex.
+
+    Examples
+    --------
+    >>> from frankwolfe import methods
+    >>> methods.METHODS["sagafw"].estimate == methods.SagaTwoBatches()
+    True
     """
 
     def for_run(self, setting):
@@ -138,6 +156,12 @@ class CoordinateAverage(NamedTuple):
     For i in the batch: ``alpha_i = (1 - rho) alpha_i + rho f_i'(x_i' w)`` with ``rho = (t + 1)^(-2/3)``. The appendix
     leaves out the factor ``1/n``; with it, ``alpha`` means the same here as elsewhere, and since an oracle's
     answer depends on directions only the iterates are the same.
+
+    Examples
+    --------
+    >>> from frankwolfe import methods
+    >>> methods.METHODS["mokhtari"].estimate == methods.CoordinateAverage()
+    True
     """
 
     def for_run(self, setting):
@@ -175,6 +199,12 @@ class Substitute(NamedTuple):
 
     Once the vertex ``s`` is chosen, for i in the batch: ``sigma_i = (1 - delta) sigma_i + delta x_i' s`` with
     ``delta = 2 n_b / (2 n_b + t + 1)``, then ``alpha_i = f_i'(sigma_i) / n``.
+
+    Examples
+    --------
+    >>> from frankwolfe import methods
+    >>> methods.METHODS["lu-freund"].estimate == methods.Substitute()
+    True
     """
 
     def for_run(self, setting):

@@ -158,6 +158,12 @@ class Storc(NamedTuple):
         By how much batches grow within an epoch. The paper has 0, with ``b = 900``, where the optimum is interior, else
         ``24 G / (L D)`` with ``b = 700``, where ``G`` bounds the size of each sample's gradient. (The constants
         are from memory.)
+
+    Examples
+    --------
+    >>> from frankwolfe import methods
+    >>> methods.METHODS["storc"].estimate == methods.Storc()
+    True
     """
 
     growth: float = 0.0
@@ -258,6 +264,12 @@ class LooplessSvrg(NamedTuple):
     ----------
     probability : float, optional
         Of a snapshot, in (0, 1]. By default ``b / n``: one in as many steps as make a pass.
+
+    Examples
+    --------
+    >>> from frankwolfe import methods
+    >>> methods.METHODS["l-svrg"].estimate == methods.LooplessSvrg()
+    True
     """
 
     probability: float | None = None
@@ -315,6 +327,12 @@ class Sarah(NamedTuple):
     probability : float, optional
         Of an exact gradient, in (0, 1]; the first step has one always. By default ``b / n``: one in as many steps as
         make a pass. The theory wants both ``b`` and one over the probability of order ``sqrt(n)``.
+
+    Examples
+    --------
+    >>> from frankwolfe import methods
+    >>> methods.METHODS["sarah"].estimate == methods.Sarah()
+    True
     """
 
     probability: float | None = None
@@ -386,6 +404,12 @@ class SagaSarah(NamedTuple):
     ----------
     pull : float, optional
         The weight ``l`` of the table's estimate, in (0, 1]. By default ``b / (2 n)``.
+
+    Examples
+    --------
+    >>> from frankwolfe import methods
+    >>> methods.METHODS["saga-sarah"].estimate == methods.SagaSarah()
+    True
     """
 
     pull: float | None = None
