@@ -4,7 +4,7 @@ An index shows the text alone, so paths into the repository would be dead links 
 a link becomes its text, and a picture is left out with its caption's paragraph kept. Where the files can be read on the
 web, say where, and they become links and pictures again:
 
-    FRANKWOLFE_FILES=https://.../v0.1.0 python -m build
+    FRANKWOLFE_FILES=https://.../v0.2.0 python -m build
 """
 
 import os

@@ -95,7 +95,7 @@ def vowpal_wabbit():
 def commands(folder, rows, csv):
     """Return what to run, by name, and the bytes of the arrays that each ends up with."""
     ours, theirs = write_files(folder, rows)
-    frankwolfe = [sys.executable, "-m", "frankwolfe.cli"]
+    frankwolfe = [sys.executable, "-m", "frankwolfe"]
     entries = sum(line.count(b":") for line in ours.open("rb"))
     print(f"{rows:,} rows, {entries:,} entries, {ours.stat().st_size / 1e6:.0f} MB of svmlight")
     found = {"frankwolfe fit": ([*frankwolfe, "fit", ours, "--radius", "5", "-o", folder / "m.npz"], 12 * entries)}

@@ -53,8 +53,8 @@ def imported(tree):
 @pytest.mark.parametrize("module", MODULES, ids=str)
 def test_a_module_imports_from_its_own_folder_or_from_layers_below(module):
     own = module.parts[0].removesuffix(".py")
-    if own == "__init__":
-        return  # loads names from everywhere, when they are first used
+    if own in ("__init__", "__main__"):
+        return  # the one loads names from everywhere, when they are first used; the other is the command line
     above = {
         name
         for name in imported(ast.parse((ROOT / module).read_text(encoding="utf-8")))
@@ -64,7 +64,7 @@ def test_a_module_imports_from_its_own_folder_or_from_layers_below(module):
 
 
 def test_the_layers_name_everything_at_the_top():
-    assert {module.parts[0].removesuffix(".py") for module in MODULES} - {"__init__"} == set(RANK)
+    assert {module.parts[0].removesuffix(".py") for module in MODULES} - {"__init__", "__main__"} == set(RANK)
 
 
 def test_the_page_on_architecture_draws_these_layers():
@@ -79,7 +79,7 @@ def test_the_page_on_architecture_draws_these_layers():
 def test_no_two_modules_have_one_name_and_few_are_at_the_top():
     names = Counter(module.stem for module in MODULES if module.stem not in ("__init__", "__main__", "base"))
     assert [name for name, count in names.items() if count > 1] == []
-    assert sum(len(module.parts) == 1 for module in MODULES) <= 16
+    assert sum(len(module.parts) == 1 for module in MODULES) <= 17  # __init__ and __main__ among them
 
 
 # --- what a part can do is asked, not looked for ----------------------------------------------------------------------

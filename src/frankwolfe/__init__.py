@@ -15,6 +15,6 @@ found here without being listed, so that nobody needs to remember which ones are
 
 from frankwolfe.lazy import attach
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__, short_names_of=("losses", "sets"))

@@ -514,7 +514,7 @@ def test_facts_are_wrapped_in_a_narrow_window(command, desk, monkeypatch):
 def test_a_full_standard_output_is_told_in_one_line(command, desk):
     write(desk / "a.csv", frame(X, y=WORDS))
     call("fit", "a.csv", "-t", "y", *ROUGH, code=3)
-    program = [sys.executable, "-m", "frankwolfe.cli", *command]
+    program = [sys.executable, "-m", "frankwolfe", *command]
     with open("/dev/full", "w") as full:
         done = subprocess.run(program, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 4

@@ -333,7 +333,7 @@ def test_as_a_program(folder, tmp_path):
     """The real thing once: exit codes, streams and a pipe."""
 
     def program(*arguments):
-        command = [sys.executable, "-m", "frankwolfe.cli", *map(str, arguments)]
+        command = [sys.executable, "-m", "frankwolfe", *map(str, arguments)]
         return subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
 
     fitted = program("fit", folder / "two.csv", "--target", "y")

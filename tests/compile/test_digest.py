@@ -20,7 +20,11 @@ from frankwolfe.solvers import loop
 from frankwolfe.solvers.corrective.active_matrix import SparseBlock
 
 PACKAGE = Path(fw.__file__).parent
-OPTIONAL = {"frankwolfe.cli", "frankwolfe.cluster"}  # these need extras, and hold no compiled code
+OPTIONAL = {
+    "frankwolfe.__main__",
+    "frankwolfe.cli",
+    "frankwolfe.cluster",
+}  # these need extras, and hold no compiled code
 
 
 def modules():
