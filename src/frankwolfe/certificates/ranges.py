@@ -7,8 +7,7 @@ weak duality gives
 
 The problem on the right is the user's own with a linear term, so the *lower bound* that a run proves on it proves one
 end of the range, for every ``t``. Its solution is a point on the boundary of the good models if its objective is ``T``:
-then both sides agree. Where the objective is smooth, it rises like ``1 / t^2``, which tells where to
-search. On the line between a solution that is good and one that is not, convexity tells which points are good.
+then both sides agree. The objective rises about linearly in ``1 / t^2``, which tells where to search. On the line between a solution that is good and one that is not, convexity tells which points are good.
 
 A functional ``c'w + s b`` with the intercept ``b`` is that of a prediction. With ``m`` the mean row, ``b`` is the mean
 of all predictions less ``m'w``, and a mean of predictions is a linear term in each loss (`Problem.plus_linear`).
@@ -59,12 +58,13 @@ class RangeEnd(NamedTuple):
 
 
 class GoodModel(NamedTuple):
-    """A model on the way: the value of the functional, the objective, the weights, the intercept."""
+    """A model on the way: the value of the functional, the objective, the weights, the intercept, its ``1 / t``."""
 
     value: float
     fun: float
     w: np.ndarray
     intercept: Any
+    pull: float = 0.0
 
 
 class Functional(NamedTuple):
@@ -294,16 +294,18 @@ def functionals(problem: Problem, of: Any) -> tuple[np.ndarray, list[str]]:
     return rows, [f"row {i}" for i in range(len(rows))]
 
 
-def _where_rise_is_one(rises: list[tuple[float, float]]) -> float:
-    """Return the ``t`` for which a root of the objective's rise is one, if it is a linear function of ``1 / t``.
+def _pull_between(one: "GoodModel", other: "GoodModel", fun: float) -> float:
+    """Return the pull ``1 / t`` at which the objective is ``fun``, as the solutions at two pulls suggest.
 
-    So it is for quadratic objectives, between two changes of the set's active constraints.
+    A model for quadratic objectives: the value of the functional falls linearly on a part of the way from the lower
+    pull to the higher one and is constant on the rest, as where a weight stays zero. The objective is then linear in
+    the square of the pull on that part, whose middle is the quotient of the two differences.
     """
-    (x, h), before = rises[-1], rises[-2] if len(rises) > 1 and rises[-2][1] > 0.05 else (0.0, 0.0)
-    if h <= 0.05 or h == before[1]:
-        return inf
-    at = x + (1.0 - h) * (x - before[0]) / (h - before[1])
-    return 1.0 / at if at > 0.0 else inf
+    middle = (other.fun - one.fun) / (one.value - other.value)
+    first, last = one.pull, 2.0 * middle - one.pull
+    if last > other.pull:
+        first, last = 2.0 * middle - other.pull, other.pull
+    return sqrt(max(first**2 + (fun - one.fun) / (other.fun - one.fun) * (last**2 - first**2), 0.0))
 
 
 class _Search:
@@ -322,8 +324,8 @@ class _Search:
         """Return the lower end of a functional.
 
         The bound is a concave function of ``t``, whose slope at the solution ``w`` is ``F(w) - limit``. The next ``t``
-        is where the lines by a good solution and one that is not good meet, or where the rise of a quadratic objective
-        would be right.
+        is where the rise of a quadratic objective would be right, or at times where the lines by a good solution and
+        one that is not good meet, which are above that function.
         """
         (c, s), best = functional, self.best
         if not (c.any() or s):
@@ -341,34 +343,40 @@ class _Search:
             at = self.problem.evaluate(w)
             if at.value <= self.limit and self.problem.violation(w) == 0.0:
                 return RangeEnd(min(proven, float(c @ w)), float(c @ w), w, at.intercept)
-        t, low, high, start = max(0.05 * width / self.extra, least), 0.0, inf, best.w
-        rises: list[tuple[float, float]] = []
+        t, start, before = max(0.05 * width / self.extra, least), best.w, good
         for turn in range(MOST_RUNS):
             tilted = self.problem.plus_linear(slopes / t, s / t)
             run = minimize(tilted, tol=self.tol, max_passes=200, x0=start, trace=0, n_threads=1)
             start, added = np.ravel(np.asarray(run.x)), s * self._mean_offset if s else 0.0
             value = functional.at(start, run.intercept)
-            found = GoodModel(value, run.fun - (value + added) / t, start, run.intercept)
+            found = GoodModel(value, run.fun - (value + added) / t, start, run.intercept, 1.0 / t)
             if np.isfinite(run.gap):
                 proven = max(proven, t * (run.fun - run.gap - self.limit) - added)
-            if found.fun <= self.limit:
-                high = min(high, t)
-                good = found if found.value <= good.value else good
-            else:
-                low, worse = max(low, t), found if worse is None or found.fun < worse.fun else worse
+            if found.fun > self.limit:
+                worse = found if worse is None or found.fun < worse.fun else worse
+            elif found.value <= good.value:
+                before, good = good, found
             end = self._between(good, worse)
             if end.value - proven <= ACCURACY * (here - end.value):
                 break
-            rises.append((1.0 / t, sqrt(max(found.fun - self.fun, 0.0) / self.extra)))
-            smooth, lines = _where_rise_is_one(rises), t / 10.0
-            if worse is not None:
-                lines = (good.value - worse.value) / (worse.fun - good.fun)
-            t = smooth if turn % 3 < 2 and low < smooth < high and (worse is not None or smooth < t) else lines
+            t = self._next(before, good, worse, turn)
             if not t > 0.0:
                 break
             t = max(t, least)
         # rounding may put one on the wrong side of the other
         return RangeEnd(min(proven, end.value), end.value, end.w, end.intercept)
+
+    def _next(self, before: GoodModel, good: GoodModel, worse: GoodModel | None, turn: int) -> float:
+        """Return the next ``t``: between a good model and one that is not, or beyond the good ones."""
+        if worse is None:
+            known = good.fun - before.fun > 2.5e-3 * self.extra and good.value < before.value
+            pull = _pull_between(before, good, self.limit) if known else 0.0
+            return 1.0 / pull if pull > good.pull else 0.1 / good.pull if good.pull else 0.0
+        lines = (good.value - worse.value) / (worse.fun - good.fun)
+        if turn % 4 == 3 or not good.value > worse.value:
+            return lines
+        pull = _pull_between(good, worse, self.limit)
+        return 1.0 / pull if good.pull < pull < worse.pull else lines
 
     def _between(self, good: GoodModel, worse: GoodModel | None) -> GoodModel:
         """Return the last point on the line from a good model to one that is not, which is good by convexity."""
