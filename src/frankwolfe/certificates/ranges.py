@@ -7,7 +7,8 @@ weak duality gives
 
 The problem on the right is the user's own with a linear term, so the *lower bound* that a run proves on it proves one
 end of the range, for every ``t``. Its solution is a point on the boundary of the good models if its objective is ``T``:
-then both sides agree. The objective rises about linearly in ``1 / t^2``, which tells where to search. On the line between a solution that is good and one that is not, convexity tells which points are good.
+then both sides agree. The objectives and values of two solutions suggest the ``t`` for which it is. On the line between
+a solution that is good and one that is not, convexity tells which points are good.
 
 A functional ``c'w + s b`` with the intercept ``b`` is that of a prediction. With ``m`` the mean row, ``b`` is the mean
 of all predictions less ``m'w``, and a mean of predictions is a linear term in each loss (`Problem.plus_linear`).
