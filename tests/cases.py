@@ -19,7 +19,7 @@ from tests.reference.textbook import CONSTANT_STEP
 LOSSES = [loss for loss in FORMULAS if loss.smooth and not loss.is_vector]
 
 KINKED_LOSSES = [loss for loss in FORMULAS if not loss.smooth]
-"""Losses that only methods that smooth can take."""
+"""Losses for `auto`, `corrective` and `shcgm`."""
 
 VECTOR_LOSSES = [loss for loss in FORMULAS if loss.is_vector]
 

@@ -107,7 +107,7 @@ class _SharedSolver:
         )
         chosen = as_method(method)
         chosen = pick(limits.passes, problem) if chosen.solver == "auto" else chosen
-        by_coordinates = problem.constraint.structure().hull is not None and problem.side is None
+        by_coordinates = problem.constraint.structure().hull is not None and not problem.needs_smoothing
         fits = chosen.solver == "corrective" and by_coordinates and np.isfinite(limits.passes)
         return cls(limits, chosen.name, as_threads(n_threads)) if fits else None
 

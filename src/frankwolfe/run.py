@@ -63,7 +63,7 @@ def minimize(
         ``"stochastic-pairwise"``, ``"stochastic-away"``, ``"fw"``, ``"away"``, ``"pairwise"``, ``"blended-pairwise"``,
         ``"mokhtari"``, ``"momentum"``, ``"lu-freund"``, ``"saga"``, ``"sagafw"``, ``"sarah"``, ``"saga-sarah"``,
         ``"l-svrg"``, ``"one-sample"``, ``"svrf"``, ``"storc"``, ``"svfw"``, ``"spider"``, ``"goldfarb-away"``,
-        ``"goldfarb-pairwise"``, ``"shcgm"`` (for non-smooth losses and side constraints; docs/methods.md describes them
+        ``"goldfarb-pairwise"``, ``"shcgm"`` (smooths kinks and side constraints; docs/methods.md describes them
         all), or a `Method` composed of your own parts.
     step : str or step rule, optional
         Step rule that replaces the method's default: ``"open-loop"``, ``"log-adaptive"``, ``"constant"``, ``"short"``,
@@ -134,7 +134,7 @@ def minimize(
     )
     if method.solver == "auto":
         method = pick(limits.passes, problem)
-        on_disk = problem.objective.reads is not None and problem.side is None
+        on_disk = problem.objective.reads is not None and not problem.needs_smoothing
         if method.solver == "corrective" and on_disk and _saves_reads(problem):
             method = method._replace(solver="few-reads", name="auto: sfw, corrective")
     likely = lookup("stop", stop, STOPS)

@@ -95,7 +95,6 @@ def of_losses() -> Iterator[Frozen]:
                     f"loss: {loss}, {method}{', intercept' * intercept}",
                     lambda loss=loss, intercept=intercept: _posed(loss, fw.L1Ball(1.5), intercept=intercept),
                     method,
-                    {} if loss.smooth else {"tol": 1e-2, "max_passes": 100},
                 )
 
 

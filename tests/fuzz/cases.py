@@ -155,7 +155,7 @@ def make(seed, number):
         name, loss, layout, intercept = "solved", "squared", "dense", False
         chance |= {"side": False, "offset": False, "linear": False}
     if not data.LOSSES[loss].smooth:
-        method = "shcgm" if method in STEPWISE else "auto"
+        method = "shcgm" if method in STEPWISE else "corrective" if method == "corrective" else "auto"
     outputs = int(form.integers(2, 5)) if loss in ("multinomial", "multitask-squared") else 0
     optimum, (weights, weighted) = None, (None, "none")
     if chance["solved"]:

@@ -112,7 +112,7 @@ def started(case, problem, rng=None):
         return point
     smooth = case.loss.smooth and not case.side
     bounded = ["stochastic-pairwise"] if not case.loss.log_link else []
-    others = ["auto", "fw", "sfw", "away", "corrective", *bounded] if smooth else ["shcgm"]
+    others = ["auto", "fw", "sfw", "away", "corrective", *bounded] if smooth else ["auto", "shcgm"]
     other = str(rng.choice(others))
     options = {"tol": case.options["tol"], "random_state": 0, "batch_size": case.options["batch_size"]}
     passes = float(rng.choice([1.0, 5.0])) if other not in ("auto", "corrective") else 50.0

@@ -18,8 +18,8 @@ STORE = ShardSource(SimpleNamespace(name="rows", more_memory="keep all rows in m
 DASK = DaskSource(None)
 
 REFUSED = [
-    ("fw", Facts(fw.Hinge()), "a smooth loss, but Hinge has a kink: use method='shcgm' .*, or .* 'squared-hinge'"),
-    ("corrective", Facts(fw.Pinball()), "a smooth loss, but Pinball has a kink: use method='shcgm' .* or .* 'huber'"),
+    ("fw", Facts(fw.Hinge()), "a smooth loss, but Hinge has a kink: use method='auto' .*, or .* 'squared-hinge'"),
+    ("sfw", Facts(fw.Pinball()), "a smooth loss, but Pinball has a kink: use method='auto' .* or .* 'huber'"),
     ("fw", Facts(LOGISTIC, side=True), "a problem without side constraints, but .*: use method='auto'"),
     ("shcgm, line-search", Facts(LOGISTIC, side=True), "the exact objective .* its own steps, 'open-loop'"),
     (

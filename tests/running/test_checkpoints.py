@@ -75,6 +75,7 @@ RUNS = [
     *((method, "l1") for method in cases.METHODS),
     *OWN_RUNS,
     *(("auto", kind) for kind in ("l1-intercept", "l2", "groups", "trace", "multinomial", "completion")),
+    *(("auto", kind) for kind in ("hinge", "pinball-side-intercept")),
     *(("sfw", kind) for kind in ("weights", "multinomial", "completion", "sigmoid", "birkhoff")),
     *((name, "weights") for name in ("stochastic-pairwise", "lu-freund", "corrective")),
     *(("shcgm", kind) for kind in ("side", "side-intercept", "hinge", "pinball-side-intercept")),

@@ -14,6 +14,7 @@ from frankwolfe.solvers.corrective import solver_for
 from frankwolfe.solvers.corrective.fully_corrective import CorrectiveSolver
 from frankwolfe.solvers.corrective.interior import InteriorSolver
 from frankwolfe.solvers.corrective.low_rank import LowRankSolver
+from frankwolfe.solvers.corrective.smoothed import SmoothedSolver
 from frankwolfe.solvers.corrective.working_set import WorkingSetSolver
 from frankwolfe.solvers.loop import generator_state
 from frankwolfe.solvers.lower_bound import LowerBound
@@ -159,6 +160,8 @@ ROUNDS = [
     (LowRankSolver, "trace-large"),
     (LowRankSolver, "multinomial-trace"),
     (LowRankSolver, "completion"),
+    (SmoothedSolver, "pinball"),
+    (SmoothedSolver, "side-hinge-intercept"),
 ]
 
 CASES = [*STEPWISE, *ROUNDS]

@@ -7,16 +7,17 @@ for slopes ``a`` in ``[low, high]``. The Moreau envelope with the parameter ``be
     f_beta(z, y) = max over a in [low, high] of  a (z - y) - beta a^2 / 2,
 
 has the derivative ``a = (z - y) / beta``, clipped to ``[low, high]``. For every ``beta`` this is in the domain of the
-conjugate, so dual bounds from it hold for the loss itself.
+conjugate, so dual bounds from it hold for the loss itself. `SmoothedLoss` is the envelope as a loss of its own.
 """
 
 from math import inf
-from typing import NamedTuple
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from frankwolfe.compile.part import finite, lent
-from frankwolfe.compile.verbs import kink_slopes, where
+from frankwolfe.compile.verbs import derivative, kink_slopes, where
 from frankwolfe.losses.base import clipped, is_near, loss
 
 
@@ -70,7 +71,7 @@ class KinkedLoss:
 @loss(targets="labels", neighbours=("squared-hinge", "modified-huber"))
 @lent(KinkedLoss)
 class Hinge(NamedTuple):
-    """Hinge, ``max(0, 1 - y z)``, for labels -1 and +1: the loss of support vector machines. For ``"shcgm"``.
+    """Hinge, ``max(0, 1 - y z)``, for labels -1 and +1: the loss of support vector machines.
 
     Examples
     --------
@@ -87,7 +88,7 @@ class Hinge(NamedTuple):
 @loss(targets="real", neighbours=("huber",))
 @lent(KinkedLoss)
 class Pinball(NamedTuple):
-    """Pinball loss, ``q (y - z)`` below the target and ``(1 - q) (z - y)`` above, for quantiles. For ``"shcgm"``.
+    """Pinball loss, ``q (y - z)`` below the target and ``(1 - q) (z - y)`` above, for quantiles.
 
     A constant model that minimises it is the ``q``-quantile of the targets. With ``q = 0.5``, the median, it is half
     the absolute error.
@@ -115,3 +116,64 @@ class Pinball(NamedTuple):
     def kink_slopes(self, y):
         """Return the slopes to the left and right of the kink at ``z = y``."""
         return -self.quantile, 1.0 - self.quantile
+
+
+@loss(convex=True, **{name: property(attrgetter(f"base.{name}")) for name in ("takes_arrays", "targets")})
+class SmoothedLoss(NamedTuple):
+    """The Moreau envelope of a loss with a kink: a parabola near the kink, lines of the same slopes elsewhere.
+
+    Parameters
+    ----------
+    base : loss
+        A loss with a kink.
+    beta : float
+        The parabola is where ``z - y`` is between ``beta low`` and ``beta high``.
+
+    Examples
+    --------
+    >>> smoothed = SmoothedLoss(Pinball(0.75), 0.5)
+    >>> float(smoothed.value(0.0, 2.0)), float(smoothed.value(0.1, 0.0)), float(smoothed.derivative(0.1, 0.0))
+    (1.359375, 0.010000000000000002, 0.2)
+    """
+
+    base: Any
+    beta: float
+
+    def value(self, z, y):
+        """Return the loss of one sample."""
+        slope = derivative(self, z, y)
+        return slope * (z - y - 0.5 * self.beta * slope)
+
+    def derivative(self, z, y):
+        """Return the first derivative in ``z``."""
+        low, high = kink_slopes(self.base, y)
+        return clipped((z - y) / self.beta, low, high)
+
+    def curvature(self, z, y):
+        """Return the second derivative in ``z``; at the ends of the parabola that of the parabola."""
+        low, high = kink_slopes(self.base, y)
+        slope = (z - y) / self.beta
+        return where((slope >= low) & (slope <= high), 1.0 / self.beta, 0.0)
+
+    def residual(self, z, y, a):
+        """Return the Fenchel-Young residual ``f(z) + f*(a) - a z`` at a slope ``a``; infinite if ``f*(a)`` is."""
+        low, high = kink_slopes(self.base, y)
+        free, near = (z - y) / self.beta, clipped(a, low, high)
+        slope = clipped(free, low, high)
+        rest = self.beta * (slope - near) * (free - slope + 0.5 * (slope - near))
+        return where(is_near(a, near), np.maximum(rest, 0.0), inf)
+
+    def conjugate(self, a, y):
+        """Return the conjugate ``sup_z a z - f(z)`` at a slope ``a``; infinite outside its domain."""
+        low, high = kink_slopes(self.base, y)
+        slope = clipped(a, low, high)
+        return where(is_near(a, slope), slope * (y + 0.5 * self.beta * slope), inf)
+
+    def nearest_slope(self, a, y):
+        """Return the slope nearest to ``a`` in the domain of the conjugate."""
+        low, high = kink_slopes(self.base, y)
+        return clipped(a, low, high)
+
+    def smoothness(self):
+        """Return the Lipschitz constant of the derivative."""
+        return 1.0 / self.beta

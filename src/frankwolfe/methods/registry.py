@@ -131,12 +131,10 @@ def pick(max_passes: float, problem: Any = None) -> Method:
 
     The corrective method reached a certificate first on everything we measured (docs/choosing.md). Only a budget of a
     few passes is better spent on stochastic steps, and the paper's mostly get farthest (docs/tournament.md).
-    Losses with kinks are for one method only, and side constraints on smooth losses for the corrective one.
+    ``"sfw"`` takes neither side constraints nor losses with a kink.
     """
-    if problem is not None and not problem.loss.smooth:
-        return METHODS["shcgm"]._replace(name="auto: shcgm")
-    side = problem is not None and problem.side is not None
-    name = "corrective" if side or max_passes >= FEW_PASSES else "sfw"
+    corrective = problem is not None and problem.needs_smoothing
+    name = "corrective" if corrective or max_passes >= FEW_PASSES else "sfw"
     return METHODS[name]._replace(name=f"auto: {name}")
 
 

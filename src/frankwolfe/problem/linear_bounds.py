@@ -38,9 +38,9 @@ class SideRows(NamedTuple):
 class LinearBounds:
     """Linear conditions ``lower <= A w <= upper`` beside the set. Each row of ``A`` is one condition.
 
-    With ``"auto"`` and ``"corrective"`` they hold exactly, up to the rounding of sums. ``"shcgm"``, for losses with a
-    kink, satisfies them better and better as a run goes on: ``result.violation`` is the largest violation, relative to
-    the size of the condition's terms.
+    With ``"auto"`` and ``"corrective"`` they hold exactly, up to the rounding of sums. ``"shcgm"`` satisfies them
+    better and better as a run goes on: ``result.violation`` is the largest violation, relative to the size of the
+    condition's terms.
 
     Parameters
     ----------

@@ -14,6 +14,7 @@ from frankwolfe.arguments.settings import as_flag
 from frankwolfe.linalg.singular import rank_of
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.losses import as_loss
+from frankwolfe.losses.kinked import SmoothedLoss
 from frankwolfe.objective.intercept import EPSILON, InterceptSearch, ShiftedLoss, shifted
 from frankwolfe.objective.objective import Objective
 from frankwolfe.objective.offset import OffsetLoss, tilted, without_offset
@@ -239,7 +240,7 @@ class Problem:
 
     @property
     def needs_smoothing(self) -> bool:
-        """Whether only methods that smooth can run: the loss has a kink, or there are side constraints."""
+        """Whether the derivatives at a point alone prove little: the loss has a kink, or there are side constraints."""
         return self._side is not None or not self._loss.smooth
 
     def violation(self, w: Any) -> float:
@@ -550,6 +551,25 @@ class Problem:
         if tilt:
             other._loss = tilted(self._loss, tilt)
             other._samples = self._samples._replace(loss=shifted(other._loss) if self.intercept else other._loss)
+        other._objective = other._objective_on(other._samples, self.objective.executor)
+        return other
+
+    def smoothed(self, beta: float) -> "Problem":
+        """Return the problem with the Moreau envelope of its loss, which has a kink; the data is shared.
+
+        Parameters
+        ----------
+        beta : float
+            The width of the smoothing, see `frankwolfe.losses.kinked.SmoothedLoss`.
+
+        Returns
+        -------
+        Problem
+        """
+        other, smooth = copy(self), SmoothedLoss(self.loss, beta)
+        other._loss = OffsetLoss(smooth) if self._loss.with_offset else smooth
+        other._samples = self._samples._replace(loss=shifted(other._loss) if self.intercept else other._loss)
+        other._zero_model = other._guess = None
         other._objective = other._objective_on(other._samples, self.objective.executor)
         return other
 

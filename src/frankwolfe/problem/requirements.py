@@ -78,7 +78,7 @@ class Facts(NamedTuple):
 _KINK, _INFINITE = "{loss} has a kink", "the smoothness of {loss} is infinite"
 
 REFUSALS = (
-    Refusal(SMOOTH_LOSS, lambda p: not p.loss.smooth, _KINK, "use method='shcgm' (or 'auto'){neighbours}"),
+    Refusal(SMOOTH_LOSS, lambda p: not p.loss.smooth, _KINK, "use method='auto' or 'shcgm'{neighbours}"),
     Refusal(NO_SIDE, lambda p: p.side, "this one has some", "use method='auto'"),
     Refusal(
         SIDE_CONJUGATE,
@@ -170,7 +170,7 @@ def needs_of(method: Any) -> tuple[str, ...]:
     ('all rows in this process', 'rows that it can read again')
     """
     if method.solver != "loop":
-        return SMOOTH_LOSS, ROWS_AGAIN
+        return (ROWS_AGAIN,)
     step = method.step
     needs = [*method.estimate.needs, *method.direction.needs, *step.needs]
     if step.reads_all_rows:

@@ -64,9 +64,12 @@ class PointCertificate(NamedTuple):
         return self._replace(gap=min(self.gap, bound.gap(self.value, self.violation)))
 
     def with_side(self, problem: Problem, w: Any) -> "PointCertificate":
-        """Return the certificate with the violation of the side constraints at ``w``."""
+        """Return the certificate with the violation of the side constraints at ``w``.
+
+        The gap of a smoothing method is not the Frank-Wolfe gap.
+        """
         if problem.side is None:
-            return self
+            return self._replace(fw_gap=np.nan) if problem.needs_smoothing else self
         flat = problem.flat("w", w)
         violation, distance = problem.side.violation(flat), problem.side.distance(flat)
         return self._replace(fw_gap=np.nan, violation=violation, distance=distance)

@@ -5,7 +5,8 @@
 (`hessian_model`) and uses coordinate descent if they are many (`column_model`). `interior` minimises quadratic models
 over a set with a barrier, `working_set` applies it to some columns at a time, `low_rank` minimises over matrices of low
 rank. Under linear conditions `conditions` and, with a barrier, `interior_conditions` do the same. `hessian` computes
-the Hessian in all weights, and `few_reads` saves reads of data on disk.
+the Hessian in all weights, and `few_reads` saves reads of data on disk. For losses with a kink, `smoothed` runs these
+solvers on ever less smoothed problems.
 """
 
 from collections.abc import Mapping
@@ -21,6 +22,7 @@ from frankwolfe.solvers.corrective.interior import InteriorSolver
 from frankwolfe.solvers.corrective.interior_conditions import MOST_WEIGHTS, ConditionedInterior, interior_of
 from frankwolfe.solvers.corrective.low_rank import LowRankSolver
 from frankwolfe.solvers.corrective.rounds import RoundSolver
+from frankwolfe.solvers.corrective.smoothed import SmoothedSolver
 from frankwolfe.solvers.corrective.working_set import WorkingSetSolver, has_working_sets
 from frankwolfe.solvers.protocol import Solver
 
@@ -36,6 +38,8 @@ def solver_for(problem: Problem) -> type[RoundSolver]:
     ``barrier.quick_up_to`` weights it is therefore used on uneven data only, where the other solvers are slow, and for
     sets with bounds and a budget on one working set of columns after the other.
     """
+    if not problem.loss.smooth:
+        return SmoothedSolver
     structure = problem.constraint.structure()
     if problem.side is not None:
         curved = structure.hull is None and structure.bounds is None and structure.knapsack is None
