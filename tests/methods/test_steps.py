@@ -95,3 +95,10 @@ def test_a_line_search_from_where_a_loss_has_no_curvature_left():
     result = fw.minimize(problem, "fw", step="line-search", x0=[-740.0], tol=1e-6, max_passes=50)
     assert result.success
     assert result.x[0] == pytest.approx(np.log(1e3), rel=1e-6)
+
+
+def test_backtracking_without_a_bound_on_the_curvature_along_a_line_that_changes_no_prediction():
+    problem = fw.Problem([[1.0, 0.0], [2.0, 0.0]], [1.0, 3.0], "poisson", fw.L1Ball(2.0), linear=[0.0, -50.0])
+    result = fw.minimize(problem, "fw", step="backtracking", x0=[0.0, 1.0], tol=1e-9, max_passes=20)
+    assert result.success
+    np.testing.assert_array_equal(result.x, [0.0, 2.0])

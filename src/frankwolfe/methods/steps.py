@@ -454,7 +454,9 @@ class BacktrackingState(NamedTuple):
         start, first_slope, curve = along(line, 0.0)
         size, ceiling = squares(line), smoothness(line)
         constant = self.rule.relax * self.smoothness[0]
-        if np.isinf(constant) and size > 0.0:
+        if np.isinf(constant):
+            if size == 0.0:
+                return _capped(-first_slope, 0.0, most)  # predictions do not change along the line
             # unbounded smoothness: start from the curvature along the move or, if flat, from the largest step
             constant = max(curve, -first_slope / most) / size
         while True:

@@ -166,8 +166,8 @@ def _strictly_feasible(inner: Any, loose: Slopes, tight: Slopes) -> tuple[np.nda
     before = point = PathPoint(1.0, barrier.middle, w, np.zeros(len(w)))
     while point.w[-1] > 0.0 and point.mu > LEAST_MU:
         before, point = point, follow_path(model, barrier, point, 0.1 * point.mu)[-1]
-        if point.mu == before.mu:
-            break  # a point where all digits are lost
+        if point.mu > 0.5 * before.mu:
+            break  # the last digits are lost
     over, t = before.w[-1], point.w[-1]
     if t <= 0.0 < over:
         return (before.y + over / (over - t) * (point.y - before.y))[: len(inner.start())], np.zeros(
