@@ -62,20 +62,19 @@ class Conditioned(RoundSolver):
         return min(gap, other)
 
     def _gap_by(self, multipliers: np.ndarray, gradient: np.ndarray, w: np.ndarray) -> float:
-        """Return the gap at the iterate that its derivatives and some multipliers prove."""
+        """Return the gap at the iterate that its derivatives and some multipliers prove.
+
+        Terms of large multipliers cancel, so the gap includes their rounding error.
+        """
         priced = gradient + self.side.combined(multipliers)
-        return max(self.problem.gap_for(priced, w, proof=True), 0.0) + self._unused(multipliers, w)
+        rounding = 4.0 * EPSILON * float(np.abs(multipliers) @ (abs(self.side.A) @ np.abs(w)))
+        return max(self.problem.gap_for(priced, w, proof=True), 0.0) + self._unused(multipliers, w) + rounding
 
     def _unused(self, multipliers: np.ndarray, w: np.ndarray) -> float:
         """Return the sum of the multipliers times the distances of the conditions to their bounds."""
         on = np.flatnonzero(multipliers)
         ends = np.where(multipliers > 0.0, self.side.upper, self.side.lower)[on]
         return float(np.maximum(multipliers[on] * (ends - (self.side.A @ w)[on]), 0.0).sum())
-
-    def _gap_rounding(self, at: Point, alpha: Any) -> float:
-        """Return a bound on the rounding error of the gap."""
-        terms = float(np.abs(self.proving) @ (abs(self.side.A) @ np.abs(self.point())))
-        return super()._gap_rounding(at, alpha) + 4.0 * EPSILON * terms
 
 
 class Slopes(NamedTuple):
