@@ -644,7 +644,9 @@ class ConditionedSolver(Conditioned, CorrectiveSolver):
             if left > 1:  # rounding was larger than expected
                 self.slack = np.where(missed, np.minimum(4.0 * self.slack, 64.0), self.slack)
             else:  # nothing satisfies these conditions strictly
-                self.slack = np.where(missed | (found.face.tight[: self.side.m] != 0), 0.0, self.slack)
+                products = rows @ found.x
+                held = (found.face.tight[: self.side.m] == 0) & (products >= lower) & (products <= upper)
+                self.slack = np.where(held, self.slack, 0.0)
         self.multipliers = found.multipliers[: self.side.m]
         self.level = found.level if domain.total is None else float(found.multipliers[-1])
         return found.x
