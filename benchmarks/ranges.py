@@ -11,6 +11,8 @@ import argparse
 from time import perf_counter, process_time
 
 import numpy as np
+from sklearn.datasets import load_breast_cancer
+from sklearn.preprocessing import scale
 
 import frankwolfe as fw
 from frankwolfe.datasets import load
@@ -18,8 +20,8 @@ from frankwolfe.datasets import load
 
 def breast_cancer():
     """Return 30 weights of a logistic regression."""
-    data = load("breast-cancer")
-    problem = fw.Problem(data.X, data.y, loss="logistic", constraint=fw.L1Ball(5.0), intercept=True)
+    X, y = load_breast_cancer(return_X_y=True)
+    problem = fw.Problem(scale(X), 2 * y - 1, loss="logistic", constraint=fw.L1Ball(5.0), intercept=True)
     return problem, "coefficients"
 
 
