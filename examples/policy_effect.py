@@ -55,7 +55,11 @@ def main():
     ax.plot(periods, truth, color=ORANGE, lw=1.6, ls="--", label="truth")
     ax.axhline(0.0, color="black", lw=0.8)
     ax.axvline(before - 0.5, color=GREY, lw=1.0, ls=":")
-    ax.set(xlabel="period", ylabel="treated less control", title="The policy lowered the outcome in every good control")
+    ax.set(
+        xlabel="period",
+        ylabel="treated less control",
+        title="After its first period, the effect has one sign in all good controls",
+    )
     ax.legend(frameon=False, loc="lower left")
     save(figure, given.out)
 

@@ -14,7 +14,7 @@ from gallery import BLUE, GREY, ORANGE, arguments, save
 import frankwolfe as fw
 
 TRUTH = {"price": -6.0, "tv": 4.0, "sponsoring": 1.0, "radio": 2.0, "search": 3.0, "season": 3.0}
-POSITIVE = {name: (0, None) for name in ("tv", "sponsoring", "radio", "search")}
+POSITIVE = dict.fromkeys(("tv", "sponsoring", "radio", "search"), (0, None))
 
 
 def weeks(n, seed=0):
@@ -46,7 +46,9 @@ def main():
     places = np.arange(len(TRUTH))
     for shift, colour, (name, ranges) in zip((-0.15, 0.15), (GREY, BLUE), found.items(), strict=True):
         ax.hlines(places + shift, ranges.low_proven, ranges.high_proven, color=colour, lw=6, label=name)
-        ax.plot(ranges.estimate, places + shift, "o", color="black", ms=4, label="the best of them" if shift > 0 else None)
+        ax.plot(
+            ranges.estimate, places + shift, "o", color="black", ms=4, label="the best of them" if shift > 0 else None
+        )
     ax.plot(list(TRUTH.values()), places, "|", color=ORANGE, ms=26, mew=2, label="truth")
     ax.axvline(0.0, color="black", lw=0.8)
     ax.set(yticks=places, yticklabels=list(TRUTH), xlabel="weight, in every model within 2% of the best")

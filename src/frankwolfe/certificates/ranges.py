@@ -250,9 +250,9 @@ def ranges(
     return Ranges(
         names,
         np.array([Functional(c, share).at(search.best.w, search.best.intercept) for c in rows]) + 0.0,
-        np.array([end.proven for end in lows]),
-        np.array([end.attained for end in lows]),
-        -np.array([end.attained for end in highs]),
+        np.array([end.proven for end in lows]) + 0.0,
+        np.array([end.attained for end in lows]) + 0.0,
+        0.0 - np.array([end.attained for end in highs]),
         0.0 - np.array([end.proven for end in highs]),
         np.array([end.w for end in lows]),
         np.array([end.w for end in highs]),
