@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo docs test test-processors fuzz edits soak lint format bench bench-all tournament compare clean
+.PHONY: demo docs dist test test-processors fuzz edits soak lint format bench bench-all tournament compare clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -23,6 +23,16 @@ $(VENV)/installed-docs: $(VENV)/installed
 # the site: open out/site/index.html; its gallery runs all examples
 docs: $(VENV)/installed-docs
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs out/site
+
+# the files of a release, checked and tried in fresh environments: make dist PYTHONS="python3.11 python3.13"
+PYTHONS ?= $(PYTHON)
+dist: $(VENV)/installed
+	$(PIP) install --group dist
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/check-wheel-contents dist/*.whl
+	$(BIN)/python -m tests.release dist $(PYTHONS)
 
 demo: $(VENV)/installed
 	$(BIN)/frankwolfe reproduce --source stand-in --quick --out demo
