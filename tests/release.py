@@ -1,4 +1,4 @@
-"""Try the files of a release in fresh environments: ``python -m tests.release dist``, or ``... dist python3.12 python3.13``.
+"""Try the files of a release in fresh environments: ``python -m tests.release dist [INTERPRETER ...]``.
 
 Each interpreter installs the wheel, bare, solves a small problem and starts the command line; then it installs the
 extras and runs the README's first example. The first interpreter does so from the source distribution, too.
@@ -40,11 +40,16 @@ def attempt(interpreter: str, package: Path, version: str) -> None:
 
         run(interpreter, "-m", "venv", "env")
         python = f"{folder}/env/bin/python"
-        run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(package))
-        run(python, "-W", "error", "-c", BARE.format(version=version))
-        run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"{package}[cli,sklearn]")
-        run(python, "-m", "frankwolfe", "--version")
-        run(python, "-c", "import matplotlib; matplotlib.use('Agg')\n" + first_example() + "\nassert result.success")
+        run(python, "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(package))
+        run(python, "-I", "-W", "error", "-c", BARE.format(version=version))
+        run(python, "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"{package}[cli,sklearn]")
+        run(python, "-I", "-m", "frankwolfe", "--version")
+        run(
+            python,
+            "-I",
+            "-c",
+            "import matplotlib; matplotlib.use('Agg')\n" + first_example() + "\nassert result.success",
+        )
 
 
 def main() -> None:
