@@ -229,7 +229,10 @@ def make(seed, number):
     )
     if not chance["units"] or layout in ("integers", "polars"):  # whole numbers have the unit one
         return case
-    return case.in_units(*2.0 ** rng.integers(*EXPONENTS, 2))
+    exponents = rng.integers(*EXPONENTS, 2)
+    if not smooth:  # the curvature of a smoothed loss has the inverse unit, and its square root should be exact
+        exponents[1] -= exponents[1] % 2
+    return case.in_units(*2.0**exponents)
 
 
 def _needs_smoothness(method, step):

@@ -55,13 +55,16 @@ class FullHessian:
         Forming ``H`` squares the condition number. QR of the rows does not.
         """
         scale = np.sqrt(np.maximum(np.einsum("jj->j", self.H), 0.0))
-        if scale.all():
-            try:
-                factor = np.linalg.cholesky(self.H / scale / scale[:, None])
-                if np.einsum("jj->j", factor).min(initial=1.0) > MIN_PIVOT:
-                    return factor.T * scale
-            except np.linalg.LinAlgError:
-                pass
+        bent = np.flatnonzero(scale)  # a column without entries has a zero row and column in the root, too
+        scale = scale[bent]
+        try:
+            factor = np.linalg.cholesky(self.H[np.ix_(bent, bent)] / scale / scale[:, None])
+            if np.einsum("jj->j", factor).min(initial=1.0) > MIN_PIVOT:
+                root = np.zeros(self.H.shape)
+                root[np.ix_(bent, bent)] = factor.T * scale
+                return root
+        except np.linalg.LinAlgError:
+            pass
         return self._root_of_rows()
 
     def _root_of_rows(self) -> np.ndarray:

@@ -92,7 +92,8 @@ class InteriorSolver(RoundSolver):
         self.w = w.copy()
         self.exact: tuple[np.ndarray, float] | None = None  # gradient and gap at the iterate, if known
         self.path: list[PathPoint] = []
-        self.share, self.aim, self.care = FIRST_MODEL_SHARE, MODEL_TARGET, 1.0
+        self.share, self.aim = FIRST_MODEL_SHARE, MODEL_TARGET
+        self.care: float = 1.0 if earlier is None else earlier.get("care", 1.0)
         self.most_left = MAX_LEFT_OF_START
         self.lowest_gap = self.lowest_value = np.inf
         # smallest distance of the objective to the lower bound, and rounds since the last progress

@@ -21,7 +21,7 @@ from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.solvers.corrective.rounds import RoundSolver, is_new_kind
 from frankwolfe.solvers.protocol import Evidence, LowerBound
-from frankwolfe.solvers.state import below, set_attributes, under
+from frankwolfe.solvers.state import attributes, below, set_attributes, under
 
 GAP_LEFT = 0.3
 """A smoothed problem is solved to this part of what its smoothing costs."""
@@ -99,18 +99,20 @@ class SmoothedSolver(RoundSolver):
         """Set ``at`` to the point at the iterate. Return the gradient by the smoothed slopes and the gap they prove.
 
         With an intercept, the sum of steep slopes may differ from zero by the rounding of predictions, times the slope.
-        Such slopes are balanced, which takes half a pass.
+        Such slopes are balanced if the budget allows for it, since that takes the products with the rows again.
         """
         inner, problem = self.inner, self.problem
         found, alpha = inner._exact(), inner.at.alpha
         gradient, gap = found.gradient, found.gap
-        if not problem.balances(alpha):
+        stationary = inner.at.stationary
+        if not inner.spent and not problem.balances(alpha):
             alpha = balanced_slopes(problem.samples, alpha)
             gradient = problem.objective.gradient(alpha)
             gap = max(inner._gap_at(gradient, inner.point()), 0.0)
             inner.rows_read += problem.n
+            stationary = problem.balances(alpha)
         at = problem.objective.point(inner.at.z, linear=inner.at.linear)
-        self.at = at._replace(alpha=alpha, stationary=problem.balances(alpha))
+        self.at = at._replace(alpha=alpha, stationary=stationary)
         self.smoothing = problem.objective.residuals(self.at, alpha)
         self.rows_read, self.proving = inner.rows_read, inner.proving
         return gradient, gap + self.smoothing
@@ -139,11 +141,12 @@ class SmoothedSolver(RoundSolver):
         """Continue with a smaller width, from the same point."""
         before, wanted = self.inner, 0.5 * self.target / self.smoothing if self.smoothing > 0.0 else 0.0
         self.stuck = self.beta <= LEAST_WIDTH * self.first or self.smoothing <= self._noise()
-        if self.stuck:
-            return  # the next width would change nothing
+        if self.stuck or self.spent:
+            return  # the next width would change nothing, or its first pass is too much
         self._found = None
         self.beta *= min(0.5, max(NARROWER, wanted))
-        self.inner = self.kind(self.problem.smoothed(self.beta), before.point(), {"steps": before.steps})
+        known = {"steps": before.steps} | attributes(before, before.remembered)
+        self.inner = self.kind(self.problem.smoothed(self.beta), before.point(), known)
         self.inner.rows_read, self.inner.budget = before.rows_read, self.budget
 
     # --- state --------------------------------------------------------------------------------------------------
