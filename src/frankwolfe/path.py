@@ -107,8 +107,10 @@ class _SharedSolver:
         )
         chosen = as_method(method)
         chosen = pick(limits.passes, problem) if chosen.solver == "auto" else chosen
-        by_coordinates = problem.constraint.structure().hull is not None and not problem.needs_smoothing
-        fits = chosen.solver == "corrective" and by_coordinates and np.isfinite(limits.passes)
+        hull, shift = problem.constraint.structure().hull, problem.constraint.structure().shift
+        fits = chosen.solver == "corrective" and hull and problem.loss.smooth and np.isfinite(limits.passes)
+        if problem.side is not None:  # a larger set must contain the last solution
+            fits = fits and (hull.signed or hull.filled) and shift is None
         return cls(limits, chosen.name, as_threads(n_threads)) if fits else None
 
     @timed

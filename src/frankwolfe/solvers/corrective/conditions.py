@@ -31,6 +31,7 @@ from frankwolfe.solvers.corrective.hessian import loss_curvatures, objective_hes
 from frankwolfe.solvers.corrective.interior_conditions import MOST_WEIGHTS, Conditioned
 from frankwolfe.solvers.corrective.quadratic_program import Face, Program, minimise
 from frankwolfe.solvers.corrective.rounds import VALUE_ROUNDING, RoundSolver, is_new_kind
+from frankwolfe.solvers.lower_bound import LowerBound
 from frankwolfe.solvers.state import copied, flat
 
 MOST_MODEL_VERTICES = 500
@@ -472,8 +473,24 @@ class ConditionedSolver(Conditioned, CorrectiveSolver):
             ConditionedSolver(self.problem.head(8), self.point()).advance(2)
 
     def move_to(self, problem: Problem) -> bool:
-        """Return False: a run over a set of another radius starts anew, from the last solution."""
-        return False
+        """Continue on the same data and conditions with a larger set. Return False if that is not supported.
+
+        Conditions may exclude the nearest point of a smaller set.
+        """
+        structure, atoms = problem.constraint.structure(), self.atoms
+        same = problem.samples.rows is self.problem.samples.rows and problem.side is self.side
+        if not (same and type(atoms) is ConditionColumns and structure.hull and structure.shift is None):
+            return False
+        if not np.array_equal(structure.hull.fit(atoms.u), atoms.u):
+            return False
+        found = self._exact()
+        self.problem, self.rows_read, self.stuck, self.bound = problem, 0, False, LowerBound(problem)
+        atoms.problem, atoms.hull, atoms.width = problem, structure.hull, np.full(problem.size, structure.hull.radius)
+        self._forget_progress()
+        self.last_value, self.level = np.inf, -np.inf
+        gap = self.at.proven(self._gap_at(found.gradient, self.point()))
+        self._found = found._replace(gap=gap)
+        return True
 
     @classmethod
     def from_state(cls, problem: Problem, state: Mapping[str, Any]) -> Self:
