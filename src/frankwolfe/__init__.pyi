@@ -19,6 +19,7 @@ from frankwolfe.estimators import LowRankClassifier as LowRankClassifier
 from frankwolfe.estimators import LowRankRegressor as LowRankRegressor
 from frankwolfe.estimators import MatrixCompletion as MatrixCompletion
 from frankwolfe.estimators import NonNegativeRegressor as NonNegativeRegressor
+from frankwolfe.estimators import ProbabilityMixer as ProbabilityMixer
 from frankwolfe.estimators import SimplexRegressor as SimplexRegressor
 from frankwolfe.losses import Huber as Huber
 from frankwolfe.losses import Logistic as Logistic

@@ -13,6 +13,7 @@ if tuple(int(part) for part in release.split(".")[:2]) < (1, 6):
 from frankwolfe.estimators.classifier import FrankWolfeClassifier, LowRankClassifier
 from frankwolfe.estimators.cv import FrankWolfeClassifierCV, FrankWolfeRegressorCV
 from frankwolfe.estimators.matrix_completion import MatrixCompletion
+from frankwolfe.estimators.probability_mixer import ProbabilityMixer
 from frankwolfe.estimators.regressor import (
     FrankWolfeRegressor,
     LowRankRegressor,
@@ -28,5 +29,6 @@ __all__ = [
     "LowRankRegressor",
     "MatrixCompletion",
     "NonNegativeRegressor",
+    "ProbabilityMixer",
     "SimplexRegressor",
 ]

@@ -2,7 +2,7 @@
 
 The mean of a target is ``exp(z)``, and its variance is proportional to a power of that. Zero is the best possible
 value. Curvatures are unbounded, so `smoothness` is infinite. Each loss is a sum of terms ``q (exp(t) - 1 - t)``, which
-`_excess` computes to all digits.
+`excess` computes to all digits.
 """
 
 from math import inf
@@ -34,7 +34,7 @@ def _log(y):
 
 
 @routine
-def _excess(q, t, top):
+def excess(q, t, top):
     """Return ``q (exp(t) - 1 - t)``, which is never negative, given ``top = q exp(t)``.
 
     For ``q = 0`` the result is ``top``: it need not be zero, as the logarithm in ``t`` is minus infinity then.
@@ -62,7 +62,7 @@ class Poisson(NamedTuple):
 
     def value(self, z, y):
         """Return the loss of one sample."""
-        return _excess(y, z - _log(y), _exp(z))
+        return excess(y, z - _log(y), _exp(z))
 
     def derivative(self, z, y):
         """Return the first derivative in ``z``."""
@@ -76,13 +76,13 @@ class Poisson(NamedTuple):
         """Return the Fenchel-Young residual ``f(z) + f*(a) - a z`` at a slope ``a``; infinite if ``f*(a)`` is."""
         slope = np.maximum(a, -y)
         q = slope + y
-        return where(is_near(a, slope), _excess(q, z - _log(q), _exp(z)), inf)
+        return where(is_near(a, slope), excess(q, z - _log(q), _exp(z)), inf)
 
     def conjugate(self, a, y):
         """Return the conjugate ``sup_z a z - f(z)`` at a slope ``a``; infinite outside its domain."""
         slope = np.maximum(a, -y)
         q = slope + y
-        found = where(y > 0.0, _excess(q, _log(y) - _log(q), y) + slope * _log(y), entropy(q) - q)
+        found = where(y > 0.0, excess(q, _log(y) - _log(q), y) + slope * _log(y), entropy(q) - q)
         return where(is_near(a, slope), found, inf)
 
     def nearest_slope(self, a, y):
@@ -108,7 +108,7 @@ class Gamma(NamedTuple):
     def value(self, z, y):
         """Return the loss of one sample."""
         t = z - np.log(y)
-        return _excess(1.0, -t, _exp(-t))
+        return excess(1.0, -t, _exp(-t))
 
     def derivative(self, z, y):
         """Return the first derivative in ``z``."""
@@ -122,12 +122,12 @@ class Gamma(NamedTuple):
         """Return the Fenchel-Young residual ``f(z) + f*(a) - a z`` at a slope ``a``; infinite if ``f*(a)`` is."""
         slope = np.minimum(a, 1.0)
         q, t = 1.0 - slope, z - np.log(y)
-        return where(is_near(a, slope), _excess(q, -t - _log(q), _exp(-t)), inf)
+        return where(is_near(a, slope), excess(q, -t - _log(q), _exp(-t)), inf)
 
     def conjugate(self, a, y):
         """Return the conjugate ``sup_z a z - f(z)`` at a slope ``a``; infinite outside its domain."""
         slope = np.minimum(a, 1.0)
-        return where(is_near(a, slope), _excess(1.0 - slope, -_log(1.0 - slope), 1.0) + slope * np.log(y), inf)
+        return where(is_near(a, slope), excess(1.0 - slope, -_log(1.0 - slope), 1.0) + slope * np.log(y), inf)
 
     def nearest_slope(self, a, y):
         """Return the slope nearest to ``a`` in the domain of the conjugate."""
@@ -196,7 +196,7 @@ class Tweedie(NamedTuple):
         """Return the loss of one sample."""
         s, u, t = 2.0 - self.power, self.power - 1.0, z - _log(y)
         q = where(y > 0.0, _exp(s * _log(y)), 0.0)
-        return _excess(q, s * t, _exp(s * z)) / s + where(y > 0.0, _excess(q, -u * t, _exp(_log(y) - u * z)) / u, 0.0)
+        return excess(q, s * t, _exp(s * z)) / s + where(y > 0.0, excess(q, -u * t, _exp(_log(y) - u * z)) / u, 0.0)
 
     def derivative(self, z, y):
         """Return the first derivative in ``z``."""
@@ -212,8 +212,8 @@ class Tweedie(NamedTuple):
         """Return the Fenchel-Young residual ``f(z) + f*(a) - a z`` at a slope ``a``; infinite if ``f*(a)`` is."""
         s, u, at = 2.0 - self.power, self.power - 1.0, _tweedie_prediction(self.power, a, y)
         zero = (y <= 0.0) & (a <= 0.0)
-        rise = _excess(where(zero, 0.0, _exp(s * at)), s * (z - at), _exp(s * z)) / s
-        fall = _excess(_exp(_log(y) - u * at), -u * (z - at), _exp(_log(y) - u * z)) / u
+        rise = excess(where(zero, 0.0, _exp(s * at)), s * (z - at), _exp(s * z)) / s
+        fall = excess(_exp(_log(y) - u * at), -u * (z - at), _exp(_log(y) - u * z)) / u
         return where((y > 0.0) | (a >= 0.0), rise + where(y > 0.0, fall, 0.0), inf)
 
     def conjugate(self, a, y):
