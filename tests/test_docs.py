@@ -142,7 +142,8 @@ def test_the_examples_of_rules_by_name_run_and_print_what_the_page_shows(capsys)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_within_the_project_lead_somewhere(page):
     for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text(encoding="utf-8")):
-        assert (page.parent / target).exists(), target
+        if target != "gallery/index.rst":  # the site makes it from the examples
+            assert (page.parent / target).exists(), target
 
 
 def unknown_names(text):
