@@ -1,7 +1,10 @@
-"""What did the policy do? The effect in every synthetic control that fits nearly as well as the best.
+"""Policy: the effect in every good control
+========================================
+
+What did the policy do, in every synthetic control that fits nearly as well as the best?
 
 Weights in the simplex make an average of untreated units that follows the treated one before the policy. With more
-units than periods many averages do. `ranges` proves between which values the effect lies in all of them, period by
+units than periods many averages do. ``fw.ranges`` proves between which values the effect lies in all of them, period by
 period: a line for what the data before the policy leave open. The panel is made, so the true effect is known.
 """
 

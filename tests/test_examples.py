@@ -24,10 +24,14 @@ def test_examples_end_in_a_picture(script, tmp_path, monkeypatch, capsys):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_gallery_names_every_example():
+def test_the_gallery_names_every_example_and_each_has_a_title():
     page = (FOLDER / "README.md").read_text(encoding="utf-8")
     for script in SCRIPTS:
         assert f"[{script}]({script})" in page
+        title, line, *_ = (FOLDER / script).read_text(encoding="utf-8").removeprefix('"""').splitlines()
+        assert line == "=" * len(title), (
+            f"{script}: the gallery needs a title, underlined, as the docstring's first line"
+        )
 
 
 def test_the_gallerys_pictures_are_there_and_small():
