@@ -4,9 +4,9 @@
 The sign of a weight in every model that fits nearly as well as the best.
 
 A media mix has few weeks and columns that move together: prices fall when there is advertising. Least squares finds one
-model of many. ``fw.ranges`` proves between which values each weight lies in all of those whose squared error is at most 2%
-above the best: the price is certain, how much each channel sells is not. What is known beforehand (advertising does not
-lower sales) makes the ranges narrower. The weeks are made, so the true effects are known.
+model of many. ``fw.ranges`` proves between which values each weight lies in all of those whose squared error is at
+most 2% above the best: the price is certain, how much each channel sells is not. What is known beforehand (advertising
+does not lower sales) makes the ranges narrower. The weeks are made, so the true effects are known.
 """
 
 import matplotlib.pyplot as plt

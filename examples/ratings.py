@@ -1,5 +1,5 @@
 """Recommender: ratings completed by a low rank
-=============================================
+============================================
 
 A few ratings of each user predict the others, by a matrix of bounded trace norm.
 
