@@ -50,6 +50,7 @@ sphinx_gallery_conf = {
     "ignore_pattern": r"(^|/)gallery\.py$",
     "reset_argv": lambda gallery, vars: ["--out", str(ROOT / "out" / "gallery.png")],  # the picture is taken open
     "download_all_examples": False,
+    "write_computation_times": False,
     "show_signature": False,
     "remove_config_comments": True,
     "within_subsection_order": "ExampleTitleSortKey",
