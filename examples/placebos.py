@@ -1,8 +1,11 @@
-"""How large an effect does chance make? A placebo for each of hundreds of donors, in one call.
+"""Policy: placebos for hundreds of donors
+=======================================
+
+How large an effect does chance make? A placebo for each donor, in one call.
 
 One unit of a panel is treated from some date on; a weighted average of the others says what would have happened
 otherwise. To judge the difference, each donor in turn is taken for the treated unit and explained by all others:
-`exclude` keeps it, and the treated unit, out of its own average. Every fit is proven to be the best. The rank of the
+``exclude=`` keeps it, and the treated unit, out of its own average. Every fit is proven to be the best. The rank of the
 treated unit's ratio of errors after and before the date, among those of the placebos, is a p-value.
 """
 
