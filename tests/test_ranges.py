@@ -1,71 +1,29 @@
 """Ranges over all good models: proven ends beside those that a solver of convex programs finds."""
 
+import cvxpy as cp
 import numpy as np
 import pytest
 
 import frankwolfe as fw
-
-cp = pytest.importorskip("cvxpy")
-
-LOSSES = {
-    "squared": lambda z, y: 0.5 * cp.square(z - y),
-    "logistic": lambda z, y: cp.logistic(-cp.multiply(y, z)),
-    "huber": lambda z, y: 0.5 * cp.huber(z - y, 1.0),
-    "squared-hinge": lambda z, y: cp.square(cp.pos(1.0 - cp.multiply(y, z))),
-}
-SETS = {
-    "l1": (fw.L1Ball(1.0), lambda w: [cp.norm1(w) <= 1.0]),
-    "simplex": (fw.Simplex(1.0), lambda w: [w >= 0.0, cp.sum(w) == 1.0]),
-    "l2": (fw.L2Ball(1.0), lambda w: [cp.norm2(w) <= 1.0]),
-    "box": (fw.Box(-0.2, 0.4), lambda w: [w >= -0.2, w <= 0.4]),
-    "budget": (fw.Budget(-0.1, 0.5, 1.0), lambda w: [w >= -0.1, w <= 0.5, cp.norm1(w) <= 1.0]),
-}
-
-
-def truth(loss, within_set, X, y, weights, intercept, c, limit, A=None, share=0.0, offset=0.0):
-    """Return the ends of ``c'w`` plus a share of the intercept over all good models, by Clarabel."""
-    w, b = cp.Variable(X.shape[1]), cp.Variable()
-    value = weights @ LOSSES[loss](X @ w + (b if intercept else 0.0) + offset, y) / weights.sum()
-    rules = [value <= limit, *within_set(w), *([] if A is None else [A @ w <= A.sum() / 4.0 + 0.1])]
-    target = c @ w + share * b if share else c @ w
-    return [sign * cp.Problem(cp.Minimize(sign * target), rules).solve("CLARABEL") for sign in (1.0, -1.0)]
+from tests.fuzz.ranges import LOSSES, SETS, examine, targets, truth
 
 
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize("loss", LOSSES)
 def test_ranges_hold_the_true_ends_between_attained_and_proven_ones(loss, name):
-    rng = np.random.default_rng(sum(map(ord, loss + name)))
-    X, weights = rng.normal(size=(40, 4)), rng.random(40)
-    y = X @ rng.normal(size=4) + rng.normal(size=40)
-    y = y if loss in ("squared", "huber") else np.sign(y)
-    constraint, within_set = SETS[name]
-    intercept, A = bool(rng.random() < 0.5), rng.normal(size=(1, 4)) if rng.random() < 0.5 else None
-    side = None if A is None else fw.LinearBounds(A, upper=A.sum() / 4.0 + 0.1)
-    problem = fw.Problem(X, y, loss, constraint, weights, intercept=intercept, side=side)
-    rows = np.vstack([np.eye(4)[:2], rng.normal(size=4)])
-    with fw.python_mode():
-        result = fw.minimize(problem, tol=1e-9)
-        found = fw.ranges(problem, result, of=rows, within=0.05, n_threads=1)
-        for k, row in enumerate(rows):
-            low, high = truth(loss, within_set, X, y, weights, intercept, row, found.limit, A)
-            room = 1e-5 * (high - low) + 1e-8
-            assert found.low_proven[k] <= low + room
-            assert low - room <= found.low_attained[k] <= found.high_attained[k] <= high + room
-            assert high - room <= found.high_proven[k]
-            wide = found.high_attained[k] - found.low_attained[k]
-            assert found.high_proven[k] - found.low_proven[k] <= (1.0 + 2e-3) * wide + 1e-9
-        for model in (*found.low_models, *found.high_models):
-            assert problem.value(model) <= found.limit * (1.0 + 1e-12)
-            assert constraint.contains(model)
-            assert problem.violation(model) <= 1e-9
+    try:
+        wrong, wide, count = examine([8, *map(ord, loss + name)], loss, name)
+    except cp.SolverError:
+        pytest.skip("Clarabel does not solve it")
+    assert not wrong
+    assert wide < count
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", list(LOSSES)[:4])
 def test_ranges_of_predictions_have_the_intercept_in_them(loss):
     rng = np.random.default_rng(3)
     X, weights, offset = rng.normal(size=(60, 3)) + 2.0, rng.random(60), 0.3 * rng.normal(size=60)
-    y = X @ rng.normal(size=3) + rng.normal(size=60)
-    y = y if loss in ("squared", "huber") else np.where(y > np.quantile(y, 0.7), 1.0, -1.0)
+    y = targets(rng, loss, 0.3 * X @ rng.normal(size=3))
     constraint, within_set = SETS["l1"]
     problem = fw.Problem(X, y, loss, constraint, weights, intercept=True, offset=offset)
     rows = np.vstack([X[:1], weights @ X / weights.sum(), 3.0 * rng.normal(size=3), np.zeros(3)])

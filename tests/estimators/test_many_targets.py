@@ -112,3 +112,14 @@ def test_what_is_proven_of_one_target_is_about_its_own_columns():
     assert fw.verify(model.certificate(X[:, :8], Y[:, :3], target=2), X[:, :8], Y[:, 2]).proven
     with pytest.raises(ValueError, match="3 targets: pass target="):
         model.ranges(X[:, :8], Y[:, :3])
+
+
+def test_a_stream_goes_on_from_a_fit_of_many_targets():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 8))
+    Y = X[:, :3] + 0.1 * rng.normal(size=(60, 3))
+    model = fw.SimplexRegressor().fit(X, Y)
+    before = model.coef_.copy()
+    model.partial_fit(X, Y)
+    assert np.abs(model.coef_ - before).max() < 0.1
+    np.testing.assert_allclose(model.coef_.sum(axis=1), 1.0)

@@ -102,7 +102,8 @@ class StreamLearner(LinearModel):
         return [
             RowStream(
                 problem.flat("coef_", found.x),
-                np.array(found.state["gradient"]),
+                # fits of many targets keep no gradient: these rows give the first estimate
+                np.array(found.state["gradient"]) if "gradient" in found.state else problem.gradient(found.x).ravel(),
                 None if shift is None else shift + found.intercept,
                 method,
                 steps=self._rows_fitted,
