@@ -154,3 +154,11 @@ def test_a_certificate_of_it_is_verified_with_offsets():
 def test_what_is_no_linear_term_is_refused(linear, message):
     with pytest.raises(ValueError, match=message):
         fw.Problem(X, Y, "squared", fw.L1Ball(1.0), linear=linear)
+
+
+def test_a_linear_term_far_larger_than_the_losses_sets_the_scale():
+    X, c = np.array([[0.0, -1.0, 1.0], [0.0, -1.0, 0.0]]), np.array([6.0, -9.0, -1.0])
+    weights = [6e5, 6e-6]
+    problem = fw.Problem(X, [1.0, 2.0], "poisson", fw.OWLBall(np.array([1.0, 0.5, 0.2]), 0.5), weights, linear=c)
+    with fw.python_mode():
+        assert fw.minimize(problem, tol=1e-6, max_passes=200).gap <= 1e-9

@@ -166,7 +166,7 @@ class InteriorSolver(RoundSolver):
             return
         # The gap may be millions of times the possible decrease of the objective, so `most_left` limits the goal, too.
         goal = max(self.aim * self.target, min(self.share * found.gap, self.most_left * self.scale))
-        scale = min(found.gap, abs(found.value)) or found.gap
+        scale = min(found.gap, abs(found.value) + self.problem.linear_reach) or found.gap
         model = QuadraticModel(self.w, found.gradient, curvature)
         model = with_small_common_parts(model, self.problem, self.at, goal, found.gap)
         first = self._first(model, max(scale, goal) / self.barrier.nu)

@@ -192,7 +192,7 @@ class RoundSolver(ABC):
     def _charged(self, at: Any) -> Any:
         """Count an evaluation as a pass. The first non-zero value sets the scale of the objective."""
         self.rows_read += self.problem.n
-        self.scale = self.scale if self.scale > 0.0 else abs(at.value) or 1.0
+        self.scale = self.scale if self.scale > 0.0 else abs(at.value) + self.problem.linear_reach or 1.0
         return at
 
     def _noise(self) -> float:
