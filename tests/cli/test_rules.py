@@ -198,16 +198,6 @@ def about(path):
     return json.loads(str(arrays.pop("about"))), arrays
 
 
-def test_models_of_earlier_versions_have_no_rules(desk):
-    fit("sales.csv", "--radius", 2)
-    said, arrays = about("model.npz")
-    del said["rules"], said["prices"]
-    write_packed("old.npz", said, arrays)
-    old = fw.load_model("old.npz")
-    assert (old.rules, old.prices) == ([], {})
-    assert "rules" not in call("info", "old.npz").stdout
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [("rules", "price"), ("rules", [3]), ("prices", [1.0]), ("prices", {"a": "1"}), ("prices", {"a": np.inf})],
