@@ -242,7 +242,8 @@ def test_stopped_again_and_again_it_ends_as_without(method, kind, tmp_path, writ
         result = resumed(path, method, kind, callback=stop)
     assert_same(result, whole(method, kind))
     once = looks == sorted({*looks})
-    assert once or takes_snapshots(method)  # where a pass did not fit into the budget, it goes on from before that
+    # where a pass did not fit into the budget, it goes on from before that; so does a search in falling widths
+    assert once or takes_snapshots(method) or "pinball" in kind
 
 
 @fewer_runs

@@ -344,7 +344,7 @@ class _Search:
             at = self.problem.evaluate(w)
             if at.value <= self.limit and self.problem.violation(w) == 0.0:
                 return RangeEnd(min(proven, float(c @ w)), float(c @ w), w, at.intercept)
-        t, start, before = max(0.05 * width / self.extra, least), best.w, good
+        t, start, before = max(0.05 * width / self.extra, 1.001 * least), best.w, good
         for turn in range(MOST_RUNS):
             tilted = self.problem.plus_linear(slopes / t, s / t)
             run = minimize(tilted, tol=self.tol, max_passes=200, x0=start, trace=0, n_threads=1)
@@ -358,12 +358,11 @@ class _Search:
             elif found.value <= good.value:
                 before, good = good, found
             end = self._between(good, worse)
-            if end.value - proven <= ACCURACY * (here - end.value):
+            # conditions may keep a functional from moving at all: then its distance from the estimate is zero
+            if end.value - proven <= ACCURACY * max(here - end.value, 1e-6 * width) or t == least > 0.0:
                 break
-            t = self._next(before, good, worse, turn)
-            if not t > 0.0:
-                break
-            t = max(t, least)
+            t_next = self._next(before, good, worse, turn)
+            t = max(t_next if worse is not None or 0.0 < t_next < t else 0.1 * t, least)
         # rounding may put one on the wrong side of the other
         return RangeEnd(min(proven, end.value), end.value, end.w, end.intercept)
 

@@ -8,6 +8,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from frankwolfe.arguments.arrays import as_raw_weights
+from frankwolfe.arguments.names import teaching
 from frankwolfe.estimators.base import CertifiedEstimator
 from frankwolfe.losses.mixture import Mixture
 from frankwolfe.problem import Problem
@@ -56,6 +57,7 @@ class ProbabilityMixer(CertifiedEstimator):
     array(['yes', 'no', 'yes', 'no'], dtype='<U3')
     """
 
+    @teaching
     def __init__(
         self, *, tol: float = 1e-8, max_passes: float | None = 1000.0, n_jobs: int | None = None, verbose: int = 0
     ):
