@@ -584,8 +584,8 @@ def verify(
     Returns
     -------
     Verdict
-        ``proven`` only if the data are those of the certificate to the last bit, the weights keep to the set and all
-        conditions, and both claims hold.
+        ``proven`` only if the data are those of the certificate to the last bit, the weights are in the set and
+        satisfy all conditions, and both claims hold.
 
     Examples
     --------

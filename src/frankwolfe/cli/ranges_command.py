@@ -34,8 +34,9 @@ def ranges(
 ) -> None:
     """Find between which values weights lie in every good model of the file DATA, with a proof.
 
-    A model is good if it keeps to the set and the rules and its objective is at most 1% above the best, or as --within
-    says. It is no confidence interval: it says what these data leave open. Weights are on the scale of the file.
+    A model is good if it is in the set, satisfies the rules, and its objective is at most 1% above the best, or as
+    --within says. It is no confidence interval: it says what these data leave open. Weights are on the scale of the
+    file.
     """
     options = Options(**given)
     with answering():
