@@ -11,7 +11,7 @@ from frankwolfe.sets.base import for_shape
 from frankwolfe.solvers.corrective import solver_for
 from frankwolfe.solvers.corrective.fully_corrective import CorrectiveSolver
 from frankwolfe.solvers.corrective.hessian import FullHessian, loss_curvatures, objective_hessian
-from frankwolfe.solvers.corrective.interior import InteriorSolver, QuadraticModel, with_small_common_parts
+from frankwolfe.solvers.corrective.interior import InteriorSolver, QuadraticModel, _Followers, with_small_common_parts
 from frankwolfe.solvers.corrective.low_rank import LowRankSolver
 from tests import cases
 from tests.programs import optimum
@@ -342,3 +342,9 @@ def test_a_gap_at_the_end_of_the_floating_point_numbers_is_no_division_by_zero()
     problem = fw.Problem(X, np.ones(5), "logistic", fw.TraceBall(1.94, shape=(1, 1)), intercept=True)
     start = fw.minimize(problem, "momentum", max_passes=1, random_state=0).x
     assert fw.minimize(problem, tol=1e-10, max_passes=60, x0=start).success
+
+
+def test_equations_that_depend_on_each_other_by_rounding_move_nothing():
+    followers = _Followers.of(np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0]]))
+    assert np.isnan(followers.T).all()
+    assert np.isfinite(_Followers.of(np.array([[1.0, 1.0, 0.0], [1.0, -1.0, 0.0]])).T).all()

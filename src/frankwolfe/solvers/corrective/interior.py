@@ -434,10 +434,17 @@ class _Followers(NamedTuple):
 
     @classmethod
     def of(cls, equations: np.ndarray) -> "_Followers":
-        """Return the elimination for a matrix of equations."""
+        """Return the elimination for a matrix of equations.
+
+        Too close to the boundary, rounding may leave equations that depend on each other: then ``T`` is NaN, as all
+        moves are, and the path ends.
+        """
         count = len(equations)
         triangle, order = qr(equations, mode="r", pivoting=True, check_finite=False)
-        T = -np.linalg.solve(triangle[:, :count], triangle[:, count:])
+        if triangle.diagonal().all():
+            T = -np.linalg.solve(triangle[:, :count], triangle[:, count:])
+        else:
+            T = np.full((count, equations.shape[1] - count), np.nan)
         return cls(order[:count], order[count:], T)
 
     def slope(self, slope: np.ndarray) -> np.ndarray:
