@@ -347,8 +347,8 @@ class LinearModel(CertifiedEstimator, ABC):
     ) -> Ranges:
         """Return between which values weights, contrasts or predictions lie in every good model, with a proof.
 
-        A model is good if its objective is at most 1% above that of this one, or as ``within`` says, and it keeps to
-        the same set and rules (docs/ranges.md).
+        A model is good if its objective is at most 1% above that of this one, or as ``within`` says, is in the same
+        set and satisfies the same rules (docs/ranges.md).
 
         Parameters
         ----------
