@@ -14,8 +14,8 @@ if ``sum_i p_i a_i = 0``, where there is an intercept. ``f*`` is the conjugate o
 
 Every number below comes with a bound on its rounding error, from the standard model of floating-point arithmetic: a
 product or sum has a relative error of at most ``U``, a dot product of ``k`` terms one of ``gamma(k)`` relative to the
-sum of the absolute terms, in whatever order they are added. ``math.fsum`` rounds once. NumPy's ``exp`` and ``log`` are
-taken to be right to ``8 U``.
+sum of the absolute terms, in whatever order they are added. ``math.fsum`` rounds once. NumPy's ``exp``, ``expm1``,
+``log``, ``log1p`` and ``power`` are taken to be right to ``8 U``.
 """
 
 import hashlib
@@ -128,6 +128,52 @@ def _modified_huber_conjugate(a: Array, y: Array) -> Terms:
     return np.where(y * a >= -4.0, found, inf), size
 
 
+# The losses with a log link are sums of terms q (exp(k t) - 1 - k t) / |k|, with t = z - log(y) and q = y^(2 - power).
+# k is 2 - power and 1 - power, without rounding; where y = 0 there is exp(k z) / k alone.
+
+
+def _log_link(z: Array, y: Array, power: float) -> Terms:
+    """Return half the deviance of the means ``exp(z)``, where the variance is a power of the mean."""
+    log = np.log(np.where(y > 0.0, y, 1.0))
+    t, q, found, size = z - log, y ** (2.0 - power), np.zeros(len(z)), np.zeros(len(z))
+    blur = 1.0 + np.abs(z) + np.abs(log)  # k t is wrong by up to 10 U blur, which moves a term by its derivative
+    for k in filter(None, (2.0 - power, 1.0 - power)):
+        e = np.expm1(k * t)
+        zero = np.exp(k * z) if k > 0.0 else np.zeros(len(z))
+        found = found + np.where(y > 0.0, q * (e - k * t), zero) / abs(k)
+        size = size + np.where(y > 0.0, q * ((np.abs(e) + U * blur) * blur + np.abs(k * t)), zero * blur) / abs(k)
+    return found, size
+
+
+def _log_link_conjugate(a: Array, y: Array, power: float) -> Terms:
+    """Return an upper bound on the conjugate, which is attained but for rounding.
+
+    The conjugate of a sum of terms is at most the sum of their conjugates at slopes that add up to ``a``. Any such
+    slopes are right. Those at the prediction whose derivative is ``a`` are the best: bisection finds them.
+    """
+    s, u, log, q = 2.0 - power, power - 1.0, np.log(np.where(y > 0.0, y, 1.0)), y ** (2.0 - power)
+    rising, falling = a, -a
+    if s and u:
+        ratio = a / np.where(y > 0.0, q, 1.0)
+        low, high = -np.log1p(np.maximum(-ratio, 0.0)) / u, np.log1p(np.maximum(ratio, 0.0)) / s
+        for _ in range(64):
+            t = 0.5 * (low + high)
+            above = np.exp(s * t) - np.exp(-u * t) > ratio
+            low, high = np.where(above, low, t), np.where(above, t, high)
+        near = q * np.expm1(np.where(a > 0.0, -u, s) * low)
+        rising = np.where(a > 0.0, np.where(y > 0.0, a + near, a), near)
+        falling = np.where(a > 0.0, near, near - a)
+    found, size = a * log, np.abs(a * log)
+    for k, b in ((s, rising), (u, falling)):
+        if k:
+            some = q + b > 0.0
+            t = np.log1p(np.where(some, b, 0.0) / np.where(q > 0.0, q, 1.0))
+            t = np.where(q > 0.0, t, np.log(np.where(some, q + b, 1.0)))
+            found = found + np.where(q + b >= 0.0, (q + b) * t - b, inf) / k
+            size = size + ((q + np.abs(b)) * np.abs(t) + np.abs(b)) / k
+    return found, size
+
+
 LOSSES: dict[str, tuple[Callable[..., Terms], Callable[..., Terms]]] = {
     "Squared": (_squared, _squared_conjugate),
     "Huber": (_huber, _huber_conjugate),
@@ -136,9 +182,14 @@ LOSSES: dict[str, tuple[Callable[..., Terms], Callable[..., Terms]]] = {
     "Hinge": (_hinge, _hinge_conjugate),
     "SquaredHinge": (lambda z, y: _hinge(z, y, 2.0), _squared_hinge_conjugate),
     "ModifiedHuber": (_modified_huber, _modified_huber_conjugate),
+    "Poisson": (lambda z, y: _log_link(z, y, 1.0), lambda a, y: _log_link_conjugate(a, y, 1.0)),
+    "Gamma": (lambda z, y: _log_link(z, y, 2.0), lambda a, y: _log_link_conjugate(a, y, 2.0)),
+    "Tweedie": (_log_link, _log_link_conjugate),
 }
 LABELS = ("Logistic", "Hinge", "SquaredHinge", "ModifiedHuber")
 """Losses whose targets are -1 and +1."""
+AMOUNTS = {"Poisson": 0.0, "Tweedie": 0.0, "Gamma": 5e-324}
+"""Losses with a log link, and their smallest target."""
 
 
 # --- Sets: by how much weights are outside, relative to the size of the set, and the support function.
@@ -539,6 +590,10 @@ def examine(
             raise ValueError(f"{name} has shape {shape}, the certificate is for {wanted[name]}")
     if facts["loss"] in LABELS and not (np.abs(y) == 1.0).all():
         raise ValueError(f"{facts['loss']} needs targets -1 and +1")
+    if facts["loss"] in AMOUNTS and not (y >= AMOUNTS[facts["loss"]]).all():
+        raise ValueError(f"{facts['loss']} needs targets of at least {AMOUNTS[facts['loss']]:g}")
+    if not 1.0 < given["loss"].get("power", 1.5) < 2.0:
+        raise ValueError(f"{facts['loss']} needs a power between 1 and 2, got {given['loss']['power']:g}")
     if not (weights >= 0.0).all() or not weights.any():
         raise ValueError("sample_weight must not be negative, nor zero everywhere")
     weights = np.ldexp(weights, -np.frexp(fsum(weights))[1])  # of a sum near one, without rounding
