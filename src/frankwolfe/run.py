@@ -18,8 +18,7 @@ from frankwolfe.problem.requirements import WHOLE_ATOMS, check
 from frankwolfe.result import Result
 from frankwolfe.running.certifier import Start
 from frankwolfe.running.checkpoints import AS_BEFORE, AsBefore, Checkpoints, SavedRun, as_checkpoint_path, settings_of
-from frankwolfe.running.driver import SIDE_TOL, Driver, Limits
-from frankwolfe.running.observer import Callback
+from frankwolfe.running.driver import SIDE_TOL, Callback, Driver, Limits
 from frankwolfe.sets.base import tracker_of
 from frankwolfe.shards.local import Threads
 from frankwolfe.solvers.protocol import Solver
@@ -259,7 +258,7 @@ def shown(problem: Problem, name: str, limits: Limits, progress: bool = False) -
 
 def driven(driver: Driver, name: str) -> Result:
     """Drive a run to its end, with its progress bar, and return the result. ``name`` is ``result.method``."""
-    with driver.observer.bar:
+    with driver.bar:
         return driver.result(driver.drive(), name)
 
 

@@ -16,10 +16,8 @@ import pytest
 
 import frankwolfe as fw
 from frankwolfe.compile import waiting as module
-from frankwolfe.compile.waiting import Waiting, notices_to
+from frankwolfe.compile.waiting import Stopwatch, Waiting, notices_to
 from frankwolfe.display import Progress
-from frankwolfe.running import observer
-from frankwolfe.running.observer import Stopwatch
 from frankwolfe.solvers.corrective import fully_corrective as corrective
 
 ROOT = Path(__file__).parents[2]
@@ -55,8 +53,7 @@ def impatient(monkeypatch):
 def clock(monkeypatch):
     """A clock that stands still: a list of its time, which the test moves on."""
     time = [0.0]
-    for each in (module, observer):
-        monkeypatch.setattr(each, "perf_counter", lambda: time[0])
+    monkeypatch.setattr(module, "perf_counter", lambda: time[0])
     return time
 
 

@@ -10,7 +10,7 @@ from frankwolfe.datasets import RECIPES, load
 from frankwolfe.methods.registry import as_method
 from frankwolfe.paper import experiments
 from frankwolfe.paper.reproduce import verdict
-from frankwolfe.running.observer import TableError
+from frankwolfe.running.driver import TableError
 from frankwolfe.solvers.stepwise import StepwiseSolver
 from frankwolfe.theory import table_error
 from tests import cases

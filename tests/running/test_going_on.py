@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import frankwolfe as fw
-from frankwolfe.running.observer import State
+from frankwolfe.running.driver import State
 from tests import cases
 from tests.running.exact import check_exact
 

@@ -1,13 +1,14 @@
-"""Measure the time that a run spends on compilation, and print a notice if it takes long.
+"""Measure the time of a run with and without compilation, and print a notice if compilation takes long.
 
 A new combination of loss, set and method takes seconds to compile, once. Without a notice this looks like a hang.
 """
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from functools import wraps
 from threading import Event, Lock, Thread
 from time import perf_counter
@@ -105,6 +106,57 @@ def timed(function: Function) -> Function:
             _current.reset(token)
 
     return cast(Function, run)
+
+
+@dataclass
+class Stopwatch:
+    """Times of a run: of the method, of its certificates (which are included), and of compilation (which is not)."""
+
+    seconds: float = 0.0
+    certificate_seconds: float = 0.0
+    waiting: Waiting = field(default_factory=waiting)
+    earlier_compile_seconds: float = 0.0
+
+    @property
+    def compile_seconds(self) -> float:
+        """Time of importing numba, loading kernels from the cache, and compiling."""
+        return self.earlier_compile_seconds + self.waiting.seconds
+
+    def charged(self, certificate: bool = False) -> "Charged":
+        """Return a context manager that adds the time of its block, without compilation, to that of the method.
+
+        With ``certificate``, the time is also added to that of certificates.
+        """
+        return Charged(self, certificate)
+
+    def state(self) -> dict[str, float]:
+        """Return the times as state entries."""
+        names = ("seconds", "certificate_seconds", "compile_seconds")
+        return {name: getattr(self, name) for name in names}
+
+    def restore(self, state: Mapping[str, float]) -> None:
+        """Set the times from a saved state."""
+        self.seconds, self.certificate_seconds = state["seconds"], state["certificate_seconds"]
+        self.earlier_compile_seconds = state["compile_seconds"]
+
+
+class Charged:
+    """Context manager of `Stopwatch.charged`. As a generator it would cost several per cent of a small problem."""
+
+    __slots__ = ("begun", "certificate", "compiled", "watch")
+
+    def __init__(self, watch: Stopwatch, certificate: bool):
+        self.watch, self.certificate = watch, certificate
+
+    def __enter__(self) -> None:
+        self.compiled, self.begun = self.watch.waiting.seconds, perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        compiled = self.watch.waiting.seconds - self.compiled
+        spent = max(0.0, perf_counter() - self.begun - compiled)
+        self.watch.seconds += spent
+        if self.certificate:
+            self.watch.certificate_seconds += spent
 
 
 @contextmanager

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frankwolfe.compile.waiting import Stopwatch
 from frankwolfe.losses import has_dual
 from frankwolfe.methods.steps import LineSearch
 from frankwolfe.objective.point import Point, ShardLine
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.rows.observed_entries import named_weights, weights_named
-from frankwolfe.running.observer import Stopwatch
 from frankwolfe.solvers.dual_bound import balanced, bound_at, bound_by_conjugates
 from frankwolfe.solvers.lower_bound import LowerBound
 from frankwolfe.solvers.protocol import Evidence, Solver
@@ -513,28 +513,25 @@ class Certifier:
         self.best = found, self.start.w
         return self.meets(found)
 
-    def recall_start(self) -> None:
-        """Compare the start with the best point, if it came from a result and the run has missed its tolerance.
+    def best_at_end(self) -> tuple[PointCertificate, Any]:
+        """Return the best point with its certificate, at the end of a run.
 
-        A run with a smaller tolerance, or too small a budget, must not return a worse point than its start.
+        A run with a smaller tolerance than that of the result that it started from, or too small a budget, must not
+        return a worse point than its start. If the best point misses the tolerance and only a bound was computed for
+        it, its exact gap is computed.
         """
         assert self.best is not None
-        best = self.best[0]
+        (best, _), problem = self.best, self.solver.problem
         better = self.start.fun < best.value or self.start.gap < best.gap
         if self.wanted and better and not self.meets(best):
             with self.watch.charged():
-                found = self._evaluate_start()
-            self._keep_if_better(found, self.start.w)
-
-    def prove_best(self) -> None:
-        """Compute the exact gap of the best point if it misses the tolerance and only a bound was computed for it."""
-        assert self.best is not None
-        (found, w), problem = self.best, self.solver.problem
-        if not self.wanted or self.meets(found) or not np.isnan(found.fw_gap) or problem.needs_smoothing:
-            return
-        with self.watch.charged(certificate=True):
-            exact = self._exactly(problem.evaluate(w))
-        self.best = exact._replace(gap=min(found.gap, exact.gap)).above(self.bound), w
+                self._keep_if_better(self._evaluate_start(), self.start.w)
+        found, w = self.best
+        if self.wanted and not self.meets(found) and np.isnan(found.fw_gap) and not problem.needs_smoothing:
+            with self.watch.charged(certificate=True):
+                exact = self._exactly(problem.evaluate(w))
+            found = exact._replace(gap=min(found.gap, exact.gap))
+        return found.above(self.bound), w
 
     def _evaluate_start(self) -> PointCertificate:
         """Return the certificate of the start, also by the dual point of the earlier result."""

@@ -295,7 +295,7 @@ class SavedRun:
             own = driver.state()
             require_like({name: own[name] for name in own if isinstance(own[name], PLAIN)}, self.values)
             require_entries(driver.solver.problem, certifier)
-            require_trace(driver.solver.problem, below("observer.trace", self.values))
+            require_trace(driver.solver.problem, below("trace", self.values))
             if driver.solver.problem.side is None:
                 _require_below(self.values, driver.solver)
             driver.restore(self.values)

@@ -26,10 +26,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frankwolfe.compile.waiting import Stopwatch
 from frankwolfe.objective.tasks import per_weight
 from frankwolfe.problem import Problem
 from frankwolfe.running.certifier import TABLE_SHARE
-from frankwolfe.running.observer import Stopwatch
 from frankwolfe.shards.local import DataBlock, Local
 from frankwolfe.solvers.protocol import Evidence, Solver
 from frankwolfe.solvers.state import Saved

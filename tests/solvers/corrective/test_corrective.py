@@ -14,7 +14,7 @@ from frankwolfe.objective.objective import Objective
 from frankwolfe.rows import as_rows
 from frankwolfe.rows.centred import Centred
 from frankwolfe.rows.samples import Samples
-from frankwolfe.running.observer import TableError
+from frankwolfe.running.driver import TableError
 from frankwolfe.sets.base import Hull
 from frankwolfe.shards.local import ChunkedRows
 from frankwolfe.solvers.corrective.active_atoms import HESSIAN_LIMITS, Coordinates, HessianLimits
