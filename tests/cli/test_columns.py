@@ -471,11 +471,10 @@ def test_losses_without_probabilities_say_which_have_them(desk):
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "svm"])
-def test_swapped_arguments_are_noticed(kind, desk):
+def test_models_are_no_data_and_data_no_model(kind, desk):
     data = write(desk / f"a.{kind}", svmlight(X, SIGNAL) if kind == "svm" else frame(X, y=SIGNAL))
     call("fit", data, *([] if kind == "svm" else ["-t", "y"]))
-    assert "the arguments are swapped, the model comes first" in complaint("predict", data, "model.npz")
-    assert "model.npz is a model, not data" in complaint("predict", "model.npz", "model.npz")
+    assert "is a zip archive, such as a model" in complaint("predict", "model.npz", "model.npz")
     assert "cannot be read as a model" in complaint("predict", data, data)
 
 

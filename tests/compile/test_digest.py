@@ -120,7 +120,7 @@ def test_digest_changes_with_each_source_it_covers(tmp_path, monkeypatch):
     (copy / "linalg" / "argmax.py").rename(renamed)
     assert digest(file) != before
     before = digest(file)
-    for name in ("cli/fit_command.py", "solvers/stepwise.py", "solvers/task_steps.py"):
+    for name in ("cli/fit_commands.py", "solvers/stepwise.py", "solvers/task_steps.py"):
         path = copy / name
         path.write_text(path.read_text() + "\n# changed\n")
     assert digest(file) == before

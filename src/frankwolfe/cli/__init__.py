@@ -1,4 +1,4 @@
-"""The command line: one file for each command. Only click is imported before a command runs."""
+"""The command line. Only click is imported before a command runs."""
 
 import gc
 
@@ -8,16 +8,10 @@ except ImportError:
     raise SystemExit("the command line needs click: pip install 'frankwolfe[cli]'") from None
 
 from frankwolfe import __version__
-from frankwolfe.cli.convert_command import convert
-from frankwolfe.cli.fit_command import fit
-from frankwolfe.cli.info_command import info
+from frankwolfe.cli.fit_commands import fit, path, ranges
+from frankwolfe.cli.model_commands import info, predict, verify
+from frankwolfe.cli.other_commands import convert, reproduce, warm_up
 from frankwolfe.cli.output import CommandGroup
-from frankwolfe.cli.path_command import path
-from frankwolfe.cli.predict_command import predict
-from frankwolfe.cli.ranges_command import ranges
-from frankwolfe.cli.reproduce_command import reproduce
-from frankwolfe.cli.verify_command import verify
-from frankwolfe.cli.warm_up_command import warm_up
 
 
 @click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -34,24 +34,11 @@ WIDTH = 120
 
 
 class Complaint(click.ClickException):
-    """A mistake in the command or its data, in one line."""
+    """An error in one line: by default a mistake in the command or its data."""
 
-    exit_code = BAD_INPUT
-
-    def __init__(self, message: object):
+    def __init__(self, message: object, exit_code: int = BAD_INPUT):
         super().__init__(" ".join(str(message).split()))
-
-
-class Interrupted(Complaint):
-    """A command that did not finish."""
-
-    exit_code = INTERRUPTED
-
-
-class NotWritten(Complaint):
-    """Output that could not be written."""
-
-    exit_code = NOT_WRITTEN
+        self.exit_code = exit_code  # type: ignore[misc]
 
 
 @contextmanager
@@ -62,9 +49,13 @@ def answering() -> Iterator[None]:
     except (ValueError, TypeError, ImportError, OSError) as error:
         raise Complaint(error) from error
     except ClusterError as error:
-        raise Interrupted(error) from error
+        raise Complaint(error, INTERRUPTED) from error
     except MemoryError as error:
         raise Complaint(f"there is not enough memory: {error or 'the data is too large'}") from error
+
+
+def _not_written(where: object, error: OSError) -> Complaint:
+    return Complaint(f"{where} could not be written: {error.strerror or error}", NOT_WRITTEN)
 
 
 @contextmanager
@@ -73,7 +64,7 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise NotWritten(f"{path} could not be written: {error.strerror or error}") from error
+        raise _not_written(path, error) from error
 
 
 class CommandGroup(click.Group):
@@ -92,8 +83,7 @@ class CommandGroup(click.Group):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             if error.errno == errno.EPIPE:  # the reader has gone, as with a pipe to head
                 sys.exit(INTERRUPTED)
-            where = error.filename or "standard output"
-            NotWritten(f"{where} could not be written: {error.strerror or error}").show()
+            _not_written(error.filename or "standard output", error).show()
             sys.exit(NOT_WRITTEN)
 
 
@@ -177,7 +167,7 @@ def write_csv(path: Path | None, heads: Iterable[str], rows: Iterable[Iterable])
         except UnicodeEncodeError as error:
             letter = error.object[error.start]
             message = f"standard output, in {error.encoding}, has no letter {letter!a}: write to a file with --out"
-            raise NotWritten(message) from error
+            raise Complaint(message, NOT_WRITTEN) from error
         return
     from frankwolfe.store.files import replacing
 

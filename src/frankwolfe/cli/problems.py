@@ -16,6 +16,7 @@ from frankwolfe.io.csv_parquet import ADVICE
 from frankwolfe.io.read import DEFAULT_LOSSES, Data, Features, encoded, is_number, kind_of_target, read_data, row_number
 from frankwolfe.io.tables import Table, listed
 from frankwolfe.losses import as_loss
+from frankwolfe.model.fitted_model import FittedModel
 from frankwolfe.model.preparation import Preparation
 from frankwolfe.path import make_problem
 from frankwolfe.problem import Problem
@@ -353,6 +354,12 @@ def facts(path: Path, spec: Specification, problem: Problem, preparation: Prepar
     if spec.options.rules:
         rows.append(("rules", "; ".join(spec.options.rules)))
     return [*rows, ("loss", f"{spec.loss_name}, {'with a free' if problem.intercept else 'without an'} intercept")]
+
+
+def intercept_line(model: FittedModel) -> list[tuple[str, str]]:
+    """Return the line of a summary that shows the intercept, for the columns of the file; none if it is zero."""
+    values = np.ravel(model.unscaled()[1])
+    return [("intercept", ", ".join(f"{value:.6g}" for value in values[:6]))] if values.any() else []
 
 
 def _prepared(spec: Specification, preparation: Preparation) -> list[str]:
