@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.arguments.names import teaching
-from frankwolfe.arguments.settings import as_budget, as_threads
+from frankwolfe.arguments.settings import as_budget, as_seed, as_threads
 from frankwolfe.best_subset import MOST_NODES, best_subset
 from frankwolfe.compile.waiting import timed
 from frankwolfe.linalg.threads import single_threaded
@@ -317,6 +317,7 @@ def radius_path(
     method: Any = "auto",
     tol: float = 1e-4,
     max_passes: float | None = 1000.0,
+    rng: Any = None,
     random_state: Any = None,
     n_threads: int | None = None,
 ) -> RadiusPath:
@@ -348,7 +349,7 @@ def radius_path(
     max_nonzeros : int, optional
         Most features with a weight that is not zero, at each radius. Gaps compare with the best model of so many
         features (docs/best-subset.md).
-    method, tol, max_passes, random_state, n_threads
+    method, tol, max_passes, rng, random_state, n_threads
         Settings of every run, as for `minimize`.
 
     Returns
@@ -371,7 +372,7 @@ def radius_path(
         "method": method,
         "tol": tol,
         "max_passes": max_passes,
-        "random_state": random_state,
+        "rng": as_seed(random_state, rng),
         "n_threads": n_threads,
     }
     grid = radius_grid(problem, n_radii) if radii is None else as_radii(radii)

@@ -42,6 +42,7 @@ def minimize(
     stop: str = "proven",
     max_passes: float | None = 100.0,
     max_seconds: float | None = None,
+    rng: Any = None,
     random_state: Any = None,
     x0: Any = None,
     callback: Callback | None = None,
@@ -87,8 +88,11 @@ def minimize(
         Maximum number of gradient evaluations, divided by n. None means no limit; then ``max_seconds`` is required.
     max_seconds : float, optional
         Maximum time of the method itself, without compilation, tracing and callbacks.
-    random_state : int, Generator or None
-        Seed of the batches. The same seed gives the same result, bit for bit.
+    rng : int, sequence of int, SeedSequence, BitGenerator, Generator or None
+        Seed of the batches, from which `numpy.random.default_rng` makes a generator. The same seed gives the same
+        result, bit for bit.
+    random_state : optional
+        Another name of ``rng``, the one that estimators use. Giving both is an error.
     x0 : array of shape (d,), or (d, outputs), or Result, optional
         Feasible starting point. From a `Result`, the run also takes over its gradient estimate and its step count. A
         result that is already certified for this tolerance is returned unchanged.
@@ -145,7 +149,7 @@ def minimize(
     callback, progress = as_callback(callback), as_flag("progress", progress)
     if isinstance(trace, float) or not as_budget("trace", trace) < np.inf:
         raise TypeError(f"trace must be an int, the number of points for each factor of ten; got {trace!r}")
-    seed, every = as_seed(random_state), as_budget("checkpoint_every", checkpoint_every)
+    seed, every = as_seed(random_state, rng), as_budget("checkpoint_every", checkpoint_every)
     checkpoints = None
     if checkpoint is not None:
         about = settings_of(problem, method, given, step, batch, limits, every, likely)

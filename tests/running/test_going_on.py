@@ -1,6 +1,7 @@
 """Runs from where another ended, from a seed, and with a callback: what they hand over, and that the bits repeat."""
 
 import dataclasses
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -198,6 +199,23 @@ def test_a_generator_is_advanced_by_what_was_drawn(method, batch_size):
     if method not in cases.PLANNED:  # snapshots may be decided by the toss of a coin
         twin.random((given_seed.nit * (1 + estimate.two_batches) + estimate.reads_upcoming) * batch_size)
         assert generator.random() == twin.random()
+
+
+@interpreted
+def test_rng_is_another_name_of_random_state():
+    problem, seeds = cases.problem(), (4, [4, 2], np.int64(4), np.random.SeedSequence(4), np.random.PCG64(4))
+    given = {"tol": 0, "max_passes": 3}
+    for seed in (*seeds, np.random.default_rng(4)):
+        one, other = (
+            fw.minimize(problem, "sfw", **{name: deepcopy(seed)}, **given) for name in ("rng", "random_state")
+        )
+        np.testing.assert_array_equal(one.x, other.x)
+    X, y = problem.X, problem.y
+    one, other = (
+        fw.radius_path(X, y, radii=[0.5, 1.0], method="sfw", max_passes=3, **{name: 4})
+        for name in ("rng", "random_state")
+    )
+    assert (one.coefs != other.coefs).nnz == 0
 
 
 def test_compiled_runs_repeat_to_the_bit():

@@ -62,14 +62,38 @@ def as_callback(callback: Any) -> Any:
     return callback
 
 
-def as_seed(random_state: Any) -> Any:
-    """Return what NumPy makes a generator of: a seed, a generator or None."""
-    kinds = (Integral, np.random.SeedSequence, np.random.BitGenerator, np.random.Generator)
-    if isinstance(random_state, bool) or not (random_state is None or isinstance(random_state, kinds)):
-        raise TypeError(f"random_state must be an int, a numpy Generator or None, got {type(random_state).__name__}")
-    if isinstance(random_state, Integral) and int(random_state) < 0:
-        raise ValueError(f"random_state must not be negative, got {random_state}")
-    return random_state
+def as_seed(random_state: Any, rng: Any = None) -> Any:
+    """Return what NumPy makes a generator of, from the two names of one argument.
+
+    Parameters
+    ----------
+    random_state, rng : int, sequence of int, SeedSequence, BitGenerator, Generator or None
+        Only one of them may be given.
+
+    Returns
+    -------
+    object
+        What was given; None stands for a seed that differs from run to run.
+
+    Examples
+    --------
+    >>> as_seed(None, rng=7)
+    7
+    """
+    if random_state is not None and rng is not None:
+        raise TypeError("rng and random_state are two names of one argument, and both were given: leave one out")
+    name, seed = ("random_state", random_state) if rng is None else ("rng", rng)
+    if seed is None or isinstance(seed, np.random.SeedSequence | np.random.BitGenerator | np.random.Generator):
+        return seed
+    several = isinstance(seed, list | tuple) or (isinstance(seed, np.ndarray) and seed.ndim > 0)
+    numbers = [*seed] if several else [seed]
+    if not all(isinstance(number, Integral) and not isinstance(number, bool) for number in numbers):
+        kinds = "an int, a sequence of them, a SeedSequence, a BitGenerator, a Generator or None"
+        legacy = ": pass a numpy.random.Generator" if isinstance(seed, np.random.RandomState) else ""
+        raise TypeError(f"{name} must be {kinds}, got {type(seed).__name__}{legacy}")
+    if any(int(number) < 0 for number in numbers):
+        raise ValueError(f"{name} must not be negative, got {seed}")
+    return seed
 
 
 def as_threads(n_threads: Any) -> int | None:
