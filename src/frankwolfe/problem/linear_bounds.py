@@ -150,6 +150,16 @@ class LinearBounds:
         least, largest = np.array(ends).T
         return least, largest
 
+    def terms(self, constraint: Any, j: int) -> float:
+        """Return the size of the terms of a row's product with vertices of a set.
+
+        They may cancel, as in a sum of weights that is always zero. The vertices are those where the product is
+        largest, and those where it would be if no entry of the row were negative.
+        """
+        row = self._row(j)
+        directions = (row, -row, np.abs(row), -np.abs(row))
+        return max(float(np.abs(row) @ np.abs(constraint.vertex(end).ravel())) for end in directions)
+
     def reach(self, constraint: Any) -> float:
         """Return how long the ranges of all rows are over a set: the scale that smoothing is measured in.
 
@@ -157,10 +167,8 @@ class LinearBounds:
         """
         least, largest = self.ranges(constraint)
         for j in np.flatnonzero((least > self.upper) | (largest < self.lower)):
-            row = self._row(int(j))
-            # a product is as exact as its terms, which may cancel: a sum of weights that is always zero, say
-            terms = max(np.abs(row) @ np.abs(np.ravel(constraint.vertex(sign * row))) for sign in (1.0, -1.0))
-            if max(least[j] - self.upper[j], self.lower[j] - largest[j]) > ROUNDING * terms:
+            miss = max(least[j] - self.upper[j], self.lower[j] - largest[j])
+            if miss > ROUNDING * self.terms(constraint, int(j)):  # a product is as exact as its terms
                 raise Infeasible(
                     f"LinearBounds: no weights of the set {type(constraint).__name__} satisfy {self.label(int(j))}: "
                     f"its product with them is between {least[j]:.6g} and {largest[j]:.6g}, "

@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import block_diag, qr
 
+from frankwolfe.linalg.matrices import products_without_rounding
+
 Map = Callable[[np.ndarray], np.ndarray]
 
 
@@ -206,7 +208,7 @@ class ConditionedBarrier(Barrier):
         self.inner, self.rows, self.own = inner, rows, len(middle)
         self.nu, self.quick_up_to = inner.nu + len(bounds), inner.quick_up_to
         found = inner.at(middle)
-        images = _images(equations, found.moves)
+        images = _images_without_rounding(equations, found.moves)
         sizes = np.linalg.norm(images, axis=1)
         sizes[sizes == 0.0] = 1.0
         equations, ends = equations / sizes[:, None], ends / sizes  # in no units, like the equations of the set
@@ -283,7 +285,7 @@ def strictly_inside(
     """
     y = inner.start()
     w, found = inner.weights(y), inner.at(y)
-    units = _images(rows, found.moves) / np.sqrt(np.diagonal(_square(found.hessian)))
+    units = _images_without_rounding(rows, found.moves) / np.sqrt(np.diagonal(_square(found.hessian)))
     sizes = np.linalg.norm(units, axis=1)
     sizes = np.where(sizes > 0.0, sizes, np.abs(rows) @ np.abs(w) + np.abs(bounds))  # the set may fix a product
     room = np.maximum(rows @ w - bounds, 0.0) + np.where(sizes > 0.0, sizes, 1.0)
@@ -296,6 +298,11 @@ def strictly_inside(
 def _images(rows: np.ndarray, moves: np.ndarray) -> np.ndarray:
     """Return ``rows moves``, where a vector ``moves`` stands for a diagonal matrix."""
     return rows * moves if moves.ndim == 1 else rows @ moves
+
+
+def _images_without_rounding(rows: np.ndarray, moves: np.ndarray) -> np.ndarray:
+    """Return ``rows moves``, zero where the set fixes a product, as that of a symmetric matrix with a skew one."""
+    return rows * moves if moves.ndim == 1 else products_without_rounding(rows, moves)
 
 
 def _square(matrix: np.ndarray) -> np.ndarray:

@@ -36,8 +36,12 @@ def test_random_problems_agree_with_a_solver_of_convex_programs(number):
     assert best is None or abs(result.fun - best) <= 2e-6 * problem.zero_value
 
 
-# in the last three, more conditions are tight than there are columns, and they agree up to rounding only
-@pytest.mark.parametrize(("seed", "number"), [*((0, k) for k in range(11)), (5, 377), (6, 180), (6, 323)])
+# at (5, 377) to (6, 323) more conditions are tight than there are columns, and they agree up to rounding only; in the
+# last two the set fixes the product of a row
+SLICE = [*((0, k) for k in range(11)), (5, 377), (6, 180), (6, 323), (47, 14687), (47, 18503)]
+
+
+@pytest.mark.parametrize(("seed", "number"), SLICE)
 def test_a_slice_of_the_fuzz(seed, number):
     case = random_conditions.make(seed, number)
     assert not case.examine().failures, case
@@ -70,6 +74,20 @@ def test_inequalities_that_leave_no_room_are_equations():
     two = certified(fw.Problem(X, y, "squared", fw.L2Ball(1.0), side=fw.LinearBounds(row, [0.1, 0.2], [0.1, 0.2])))
     assert one.fun == pytest.approx(two.fun, rel=1e-8)
     assert one.passes <= 15
+
+
+@pytest.mark.parametrize("most_weights", [0, corrective.MOST_WEIGHTS], ids=["vertices", "interior"])
+@pytest.mark.parametrize("ends", [(0.0, 0.0), (5e-17, 5e-17), (-0.07, 5e-17)])
+def test_a_product_that_the_set_fixes_is_its_bound_up_to_rounding(ends, most_weights, monkeypatch):
+    monkeypatch.setattr(corrective, "MOST_WEIGHTS", most_weights)
+    problem = random_conditions.problem([2, 235, 3], ("spectrahedron",), most=51)
+    A = np.array([[0.0, -1.0, 1.0, 0.0], [0.0, 0.0, -1.0, 1.0]])  # a symmetric matrix: the first product is zero
+    side = fw.LinearBounds(A, [ends[0], -np.inf], [ends[1], 0.53])
+    problem = fw.Problem(problem.X, problem.y, problem.loss, problem.constraint, side=side)
+    result = fw.minimize(problem, tol=1e-7)
+    assert result.success
+    assert result.violation <= 1e-14
+    assert result.fun == pytest.approx(optimum(problem), rel=1e-6)
 
 
 @pytest.mark.parametrize("number", range(24))

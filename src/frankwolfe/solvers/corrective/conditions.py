@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from frankwolfe.linalg.matrices import products_without_rounding
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.problem.linear_bounds import LinearBounds
 from frankwolfe.sets.base import Hull, Knapsack, tracker_of
@@ -334,7 +335,7 @@ class ConditionVertices(Vertices):
     def rows_of(self, side: LinearBounds) -> tuple[np.ndarray, np.ndarray]:
         """Return the products of the conditions with the atoms, and with the shift of the set."""
         rest = np.zeros(side.m) if self.shift is None else side.A @ self.shift
-        return np.asarray(side.A @ self.points.T), rest
+        return products_without_rounding(side.A, self.points.T), rest
 
     def domain(self) -> Domain:
         """Return where the weights may be: convex combinations."""

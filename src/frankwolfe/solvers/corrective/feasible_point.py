@@ -110,13 +110,12 @@ class ElasticProgram:
     problem : Problem
         The problem; only its set matters.
     side : LinearBounds
-        The conditions. Each is divided by the largest size of its product with points of the set.
+        The conditions. Each is divided by the size of the terms of its products with points of the set.
     """
 
     def __init__(self, problem: Problem, side: LinearBounds):
         self.problem, self.side = problem, side
-        least, largest = side.ranges(problem.constraint)
-        size = np.maximum(np.abs(least), np.abs(largest))
+        size = np.array([side.terms(problem.constraint, k) for k in range(side.m)])
         self.size = np.where(size > 0.0, size, 1.0)
         self.bounds = problem.constraint.structure().bounds
         self.hull = problem.constraint.structure().hull
