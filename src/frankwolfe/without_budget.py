@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.best_subset import best_subset
+from frankwolfe.certificates.ranges import Ranges, functionals, ranges
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result, Status
 from frankwolfe.run import minimize
@@ -21,6 +22,9 @@ GROWTH = 10.0
 
 MOST_BUDGETS = 40
 """Largest number of budgets. Together they span forty orders of magnitude."""
+
+PROOF = ("slopes", "multipliers", "budget")
+"""What a result's state has, besides the gradient, that proves its gap. None of it depends on the units of columns."""
 
 ROUGH = 1e-3
 """Tolerance of runs whose budget may still bind."""
@@ -87,7 +91,8 @@ def minimize_without_budget(
     assert found is not None
     if max_features is None:
         found = _smallest(found, here, 1.01 * lowest, tol=tol, **options)
-        return replace(found, message=f"{found.message} {scope(found, budget)}")
+        state = {**found.state, "budget": np.array(budget)}
+        return replace(found, message=f"{found.message} {scope(found, budget)}", state=state)
     if found.status is Status.INTERRUPTED:
         raise KeyboardInterrupt  # there is no model with few features yet
     few, largest = None, budget
@@ -115,7 +120,8 @@ def _smallest(found: Result, problem: Problem, least: float, **options: Any) -> 
         if not (trial.success and gap <= found.tolerance):
             break
         kept = {name: getattr(trial, name) for name in ("x", "intercept", "fun", "violation")}
-        found = replace(found, **kept, gap=max(gap, 0.0), fw_gap=np.nan)
+        state = found.state if "slopes" in found.state else {**found.state, "slopes": problem.evaluate(found.x).alpha}
+        found = replace(found, **kept, gap=max(gap, 0.0), fw_gap=np.nan, state=state)
     return found
 
 
@@ -144,16 +150,63 @@ def scope(found: Result, budget: float) -> str:
 def in_units(found: Result, scale: np.ndarray) -> Result:
     """Return a result over columns that were divided by ``scale`` with the weights of the columns themselves.
 
-    Its state has the gradient in these units, or nothing. There is no advice: no radius was chosen.
+    Its state has the gradient in these units and what proves the gap, or nothing. There is no advice: no radius was
+    chosen.
     """
     x, state = (found.x.T / scale).T + 0.0, {}
     if found.max_features is None:
+        state = {name: found.state[name] for name in PROOF if name in found.state}
         gradient = found.state["gradient"]
         state["gradient"] = gradient * np.repeat(scale, np.size(gradient) // len(scale)).reshape(np.shape(gradient))
     message = found.message
     if (scale != 1.0).any():
         message = message.replace("absolute values sum", "absolute values, for columns of norm one, sum")
     return replace(found, x=x, state=state, known_advice=[], message=message)
+
+
+def with_budget(problem: Problem, found: Result, scale: np.ndarray) -> tuple[Problem, Result]:
+    """Return a problem with the last budget of its solution, and the solution, both over columns divided by ``scale``.
+
+    It is what `in_units` has made of the solution that is given.
+    """
+    budget, state = found.state.get("budget"), {name: found.state[name] for name in PROOF if name in found.state}
+    if budget is not None:
+        problem = problem.over(problem.constraint.with_radius(float(budget)))
+    return problem, replace(found, x=(found.x.T * scale).T, state=state)
+
+
+def ranges_without_budget(
+    problem: Problem, result: Result, scale: np.ndarray, of: Any, *, predict: Any = None, **options: Any
+) -> Ranges:
+    """Return the ranges of functionals over good models of a fit without a budget, in the units of its columns.
+
+    The bounds are proven for all weights within the last budget. If they show that all weights of a good model sum to
+    less, no good model is beyond the budget: the good models are a convex set, and the line to one beyond it would
+    have good models just within.
+
+    Parameters
+    ----------
+    problem, result : Problem, Result
+        What `with_budget` returns.
+    scale : array of shape (d,)
+        What columns were divided by.
+    of, predict, options
+        As for `frankwolfe.ranges`, for weights of the columns as they were.
+    """
+    each, every = np.repeat(scale, max(1, problem.outputs)), predict is None and isinstance(of, str)
+    if predict is not None:
+        predict = predict @ sparse.diags_array(1.0 / scale)
+    else:
+        rows, names = functionals(problem, of)
+        of, options["names"] = rows / each, options.get("names") or names
+    found = ranges(problem, result, of, predict=predict, **options)
+    if "budget" in result.state:
+        budget = float(result.state["budget"])
+        largest = np.maximum(np.abs(found.low_proven), np.abs(found.high_proven))
+        if not (every and float(largest @ np.abs(each)) * (1.0 + 1e-9) < budget):
+            found.scope = f"absolute weights that, for columns of norm one, sum to at most {budget:.3g}"
+    found.low_models, found.high_models = found.low_models / each, found.high_models / each
+    return found
 
 
 def unit_columns(X: Any, centre: bool, sample_weight: np.ndarray | None = None) -> tuple[Any, np.ndarray]:

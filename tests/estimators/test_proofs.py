@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.datasets import load_iris
 
 import frankwolfe as fw
@@ -82,9 +83,6 @@ def test_what_has_no_proof_is_refused_with_a_reason(data):
     many = fw.FrankWolfeClassifier(multi_class="ovr").fit(flowers, kinds)
     with pytest.raises(ValueError, match="3 problems, one for each class"):
         many.ranges(flowers, kinds)
-    free = fw.FrankWolfeRegressor(bounds={0: (None, 0)}).fit(X, y)
-    with pytest.raises(ValueError, match="no budget"):
-        free.certificate(X, y)
     model = fw.FrankWolfeRegressor(radius=1.0).fit(X, y)
     with pytest.raises(ValueError, match="not the rows, targets and weights of the fit"):
         model.ranges(X, y + 1e-3 * X[:, 0])
@@ -93,3 +91,58 @@ def test_what_has_no_proof_is_refused_with_a_reason(data):
         few.ranges(X, y)
     with pytest.raises(ValueError, match="stream"):
         fw.FrankWolfeRegressor().partial_fit(X, y).certificate(X, y)
+
+
+# --- fits without a budget --------------------------------------------------------------------------------------------
+
+RULES = {"bounds": {0: (None, 0), 2: (0, None)}, "conditions": "x1 >= x2"}
+
+
+@pytest.mark.parametrize("matrix", [np.asarray, csr_array])
+def test_ranges_without_a_budget_are_those_within_a_large_one(data, matrix):
+    X, y, weights = data
+    X = X * [1.0, 100.0, 0.01]
+    free = fw.FrankWolfeRegressor(**RULES, tol=1e-9).fit(matrix(X), y, weights)
+    large = fw.FrankWolfeRegressor(**RULES, radius=1e4, tol=1e-9).fit(matrix(X), y, weights)
+    found = free.ranges(matrix(X), y, sample_weight=weights)
+    same(found, large.ranges(matrix(X), y, sample_weight=weights))
+    assert found.scope == ""  # the ranges of all weights show that no good model is beyond the last budget
+    assert "models with an objective of at most" in repr(found)
+    scores = free.ranges(matrix(X), y, sample_weight=weights, predict=matrix(X)[:2])
+    same(scores, large.ranges(matrix(X), y, sample_weight=weights, predict=matrix(X)[:2]))
+    assert "columns of norm one" in scores.scope
+    w, b = found.low_models[1], found.low_intercepts[1]
+    assert np.average(0.5 * (X @ w + b - y) ** 2, weights=weights) <= found.limit * (1.0 + 1e-9)
+    np.testing.assert_allclose(w[1], found.low_attained[1], rtol=1e-9)
+
+
+def test_weights_that_the_data_leave_open_are_bounded_by_the_last_budget_only(data):
+    X, y, _ = data
+    twice = np.column_stack([X, X[:, 1]])
+    free = fw.FrankWolfeRegressor(bounds={0: (None, 0)}, tol=1e-9).fit(twice, y)
+    found = free.ranges(twice, y)
+    assert "columns of norm one" in found.scope
+    assert found.scope in repr(found)
+    assert found.high_attained[1] > 10.0  # the two columns cancel
+
+
+def test_certificates_without_a_budget_are_about_the_columns_as_given(data):
+    X, y, weights = data
+    X = X * [1.0, 1e6, 1e-6]
+    claim = fw.FrankWolfeRegressor(**RULES, tol=1e-9).fit(X, y, weights).certificate(X, y, weights)
+    assert fw.verify(claim, X, y, weights).proven
+    units = claim.arrays["set_units"]
+    looser = fw.certificates.verifier.Certificate(claim.facts, {**claim.arrays, "set_units": units / 1e6})
+    assert not fw.verify(looser, X, y, weights).proven  # another set: the slopes prove less
+    labels = y > 0.0
+    model = fw.FrankWolfeClassifier(bounds={"x0": (None, 0)}, tol=1e-8).fit(X, labels)
+    assert fw.verify(model.certificate(X, labels), X, labels).proven
+    boxed = fw.FrankWolfeRegressor(bounds=(-1, 1), tol=1e-9).fit(X, y)  # bounds on all weights: no budget at all
+    assert fw.verify(boxed.certificate(X, y), X, y).proven
+
+
+def test_the_smallest_of_many_solutions_has_a_certificate(data):
+    y = data[1]
+    levels = np.eye(4)[np.arange(N) % 4]  # with an intercept, solutions of any size
+    model = fw.FrankWolfeRegressor(bounds={0: (None, 10)}, tol=1e-9).fit(levels, y)
+    assert fw.verify(model.certificate(levels, y), levels, y).proven

@@ -97,6 +97,8 @@ class Ranges:
         Their intercepts.
     limit : float
         Objective up to which a model is good.
+    scope : str
+        What else good models satisfy, besides the rules: empty unless the fit had no budget (docs/ranges.md).
     always_used, never_used, sign_certain : arrays of bool
         Whether the value is zero in no good model; is zero in all of them; has one sign, or zero, in all of them.
     """
@@ -112,6 +114,7 @@ class Ranges:
     low_intercepts: np.ndarray
     high_intercepts: np.ndarray
     limit: float
+    scope: str = ""
 
     @property
     def always_used(self) -> np.ndarray:
@@ -159,7 +162,8 @@ class Ranges:
             f"{name:<{width}}  {value:>12.6g}  [{low:.6g}, {high:.6g}]{'' if sure else '  either sign'}"
             for name, value, low, high, sure in rows
         ]
-        return "\n".join([f"Ranges over all models with an objective of at most {self.limit:.6g}:", *lines])
+        scope = f", and {self.scope}" if self.scope else ""
+        return "\n".join([f"Ranges over all models with an objective of at most {self.limit:.6g}{scope}:", *lines])
 
 
 def ranges(

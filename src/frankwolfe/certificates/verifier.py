@@ -316,7 +316,8 @@ class Certificate:
         ``data`` (fingerprint), and the claims ``objective`` (at most) and ``optimum`` (at least).
     arrays : dict of arrays
         ``weights``, ``intercept``, ``slopes``; perhaps ``multipliers``, ``side.A``, ``side.lower``, ``side.upper``
-        and ``linear``; parameters of the loss and the set as ``loss.NAME`` and ``set.NAME``; ``classes``.
+        and ``linear``; parameters of the loss and the set as ``loss.NAME`` and ``set.NAME``; ``classes``; and
+        ``set_units``, if the weights times these are in the set, not the weights themselves.
     """
 
     facts: dict[str, Any]
@@ -551,6 +552,9 @@ def _optimum(
         price = Interval(fsum(ends), SAFE * fsum(np.abs(ends)) + TINY)
     for part, error in extra:
         r, blur = r + part, blur + error + 2.0 * U * (np.abs(r) + np.abs(part))
+    if "set_units" in arrays:
+        r, blur = r / arrays["set_units"], blur / np.abs(arrays["set_units"])
+        blur += 2.0 * U * np.abs(r) + TINY
     reach = support(Interval(-r, 1.01 * blur + TINY))
     middle = support(Interval(-r, np.zeros(len(r))))
     found = -dual.at - middle - price.at
@@ -583,8 +587,8 @@ def examine(
     weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     offset = np.zeros(n) if offset is None else np.asarray(offset, dtype=np.float64)
     shapes = {"X": X.shape, "y": y.shape, "sample_weight": weights.shape, "offset": offset.shape}
-    shapes |= {"weights": w.shape, "slopes": arrays["slopes"].shape}
-    wanted = {name: (n, d) if name == "X" else (d,) if name == "weights" else (n,) for name in shapes}
+    shapes |= {name: arrays[name].shape for name in ("weights", "slopes", "set_units") if name in arrays}
+    wanted = {name: (n, d) if name == "X" else (d,) if name in ("weights", "set_units") else (n,) for name in shapes}
     for name, shape in shapes.items():
         if shape != wanted[name]:
             raise ValueError(f"{name} has shape {shape}, the certificate is for {wanted[name]}")
@@ -610,7 +614,7 @@ def examine(
         optimum = _optimum(
             data, part, lambda a, y: conjugate(a, y, **given["loss"]), lambda v: support(v, **given["set"])
         )
-    beyond = float(outside(w, **given["set"]))
+    beyond = float(outside(w * arrays.get("set_units", 1.0), **given["set"]))
     if "side.A" in arrays:
         A, products = np.abs(arrays["side.A"]), arrays["side.A"] @ w
         excess = products - np.clip(products, arrays["side.lower"], arrays["side.upper"])

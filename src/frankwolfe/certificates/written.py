@@ -45,12 +45,19 @@ def certificate(problem: Problem, result: Result, classes: Any = None) -> Certif
     >>> round(claim.facts["objective"], 6), claim.gap < 1e-8
     (1.0, True)
     """
+    return certificate_for(problem, result, classes, problem.X)
+
+
+def certificate_for(
+    problem: Problem, result: Result, classes: Any, X: Any, units: np.ndarray | None = None
+) -> Certificate:
+    """Return the certificate for rows ``X``, whose columns divided by ``units`` are those of the problem."""
     loss, constraint = require_known(problem)
     if not np.isfinite(result.gap):
         raise ValueError(f"nothing is proven of this result: {result.message}")
     weights, targets = problem.samples.weights, np.asarray(problem.y, dtype=np.float64)
     arrays: dict[str, Any] = {
-        "weights": np.asarray(result.x, dtype=np.float64),
+        "weights": np.asarray(result.x, dtype=np.float64) / (1.0 if units is None else units),
         "intercept": np.float64(result.intercept),
         "slopes": _slopes(problem, result),
     }
@@ -61,7 +68,7 @@ def certificate(problem: Problem, result: Result, classes: Any = None) -> Certif
         A = problem.side.A
         arrays |= {
             "multipliers": np.asarray(result.state.get("multipliers", np.zeros(problem.side.m))),
-            "side.A": A.toarray() if issparse(A) else A,
+            "side.A": (A.toarray() if issparse(A) else A) * (1.0 if units is None else units),
             "side.lower": problem.side.lower,
             "side.upper": problem.side.upper,
         }
@@ -76,16 +83,18 @@ def certificate(problem: Problem, result: Result, classes: Any = None) -> Certif
         "columns": problem.d,
         "intercept": problem.intercept,
     }
+    if units is not None:
+        arrays["set_units"] = units
     if classes is not None:
         arrays["classes"] = np.asarray(classes)
-    facts["data"] = fingerprint(problem.X, targets, problem.offset)
+    facts["data"] = fingerprint(X, targets, problem.offset)
     found = Certificate(facts, {name: np.asarray(value) for name, value in arrays.items()})
     counted = Certificate(facts, {name: array for name, array in found.arrays.items() if name != "classes"})
-    objective, optimum, _ = examine(counted, problem.X, targets, weights, problem.offset)
+    objective, optimum, _ = examine(counted, X, targets, weights, problem.offset)
     if not np.isfinite(optimum.at - optimum.error):  # the slopes are all rounding: those of zero may prove as much
         for one in (found, counted):
             one.arrays["slopes"] = np.zeros(problem.n)
-        objective, optimum, _ = examine(counted, problem.X, targets, weights, problem.offset)
+        objective, optimum, _ = examine(counted, X, targets, weights, problem.offset)
         if not objective.at - optimum.at <= 2.0 * result.gap:
             raise ValueError("nothing is proven of this result once all rounding counts: solve it to a smaller tol")
     facts["objective"] = float(np.nextafter(objective.at + ROOM * objective.error, np.inf))

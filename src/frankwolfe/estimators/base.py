@@ -29,7 +29,7 @@ from frankwolfe.arguments.settings import warn_user
 from frankwolfe.best_subset import best_subset
 from frankwolfe.certificates.ranges import Ranges, ranges
 from frankwolfe.certificates.verifier import Certificate
-from frankwolfe.certificates.written import certificate
+from frankwolfe.certificates.written import certificate_for
 from frankwolfe.compile.part import is_part, short
 from frankwolfe.estimators.array_data import functions_for
 from frankwolfe.exceptions import ScaleWarning
@@ -42,7 +42,13 @@ from frankwolfe.run import minimize, resume
 from frankwolfe.sets import GroupBall, L1Ball, NonNegativeL1Ball
 from frankwolfe.sets.named import DEFAULT_RADIUS, as_constraint, carried
 from frankwolfe.summary import Summary, proven, run_facts
-from frankwolfe.without_budget import in_units, minimize_without_budget, unit_columns
+from frankwolfe.without_budget import (
+    in_units,
+    minimize_without_budget,
+    ranges_without_budget,
+    unit_columns,
+    with_budget,
+)
 
 Checkpoint = str | PathLike[str] | None
 
@@ -386,14 +392,17 @@ class LinearModel(CertifiedEstimator, ABC):
         >>> model.ranges(X, y, of=[0], within_absolute=0.01).sign_certain
         array([ True])
         """
-        problem, result = self._own_problem(X, y, sample_weight, offsets)
+        problem, result, scale = self._own_problem(X, y, sample_weight, offsets)
         if predict is not None:
             predict = validate_data(
                 self, checked_sparse("predict", predict), accept_sparse="csr", dtype=np.float64, reset=False
             )
         threads = self._options()["n_threads"]
+        limits: dict[str, Any] = {"within": within, "within_absolute": within_absolute}
         shown: dict[str, Any] = {"names": names, "n_threads": threads, "progress": progress}
-        return ranges(problem, result, of, within, predict=predict, within_absolute=within_absolute, **shown)
+        if scale is None:
+            return ranges(problem, result, of, predict=predict, **limits, **shown)
+        return ranges_without_budget(problem, result, scale, of, predict=predict, **limits, **shown)
 
     def certificate(self, X: Any, y: Any = None, sample_weight: Any = None, **offsets: Any) -> Certificate:
         """Return a certificate of the model, which anyone can check with `frankwolfe.verify` (docs/verify.md).
@@ -421,11 +430,19 @@ class LinearModel(CertifiedEstimator, ABC):
         >>> fw.verify(model.certificate(X, y), X, y).proven
         True
         """
-        problem, result = self._own_problem(X, y, sample_weight, offsets)
-        return certificate(problem, result, classes=vars(self).get("classes_"))
+        problem, result, scale = self._own_problem(X, y, sample_weight, offsets)
+        rows = problem.X
+        if scale is not None:  # the claims are about the columns as they are given
+            rows = validate_data(self, checked_sparse("X", X), accept_sparse="csr", dtype=list(FLOATS), reset=False)
+        return certificate_for(problem, result, vars(self).get("classes_"), rows, scale)
 
-    def _own_problem(self, X: Any, y: Any, sample_weight: Any, offsets: dict[str, Any]) -> tuple[Problem, Result]:
-        """Return the problem of the fit, posed again, and its result. Nothing of this model changes."""
+    def _own_problem(
+        self, X: Any, y: Any, sample_weight: Any, offsets: dict[str, Any]
+    ) -> tuple[Problem, Result, np.ndarray | None]:
+        """Return the problem of the fit, posed again, its result, and the numbers that its columns are divided by.
+
+        Only a fit without a budget divides columns. Its problem has the last budget. Nothing of this model changes.
+        """
         check_is_fitted(self)
         if self.result_ is None:
             raise ValueError("nothing is proven of a stream of rows: call fit on all of them first")
@@ -436,19 +453,19 @@ class LinearModel(CertifiedEstimator, ABC):
             )
         if self.max_features is not None:
             raise ValueError("models with at most max_features are no convex set: fit their columns without it first")
-        if self._scale is not None:
-            raise ValueError("this fit has no budget, and what is proven needs one: pass radius and fit again")
         require_memory(X, "a proof about a model")
         model, result = self._in_columns(self.result_)
         (problem,) = model._training_problems(X, y, sample_weight, **offsets)
-        problem = self._with_radius(problem)
+        problem, scale = self._with_radius(problem), model._scale
+        if scale is not None:
+            problem, result = with_budget(problem, result, scale)
         value = problem.value(result.x)
         if not abs(value - result.fun) <= 1e-9 * max(abs(value), problem.zero_value):
             raise ValueError(
                 f"these are not the rows, targets and weights of the fit: the objective of the model is {value:g} for "
                 f"them, and was {result.fun:g}. Pass the same ones, or fit again"
             )
-        return problem.with_names(self._columns(problem.d).names), result
+        return problem.with_names(self._columns(problem.d).names), result, scale
 
     def _with_radius(self, problem: Problem) -> Problem:
         """Return the problem with the radius of the fit, if the parameters do not have it."""

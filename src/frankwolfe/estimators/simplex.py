@@ -158,8 +158,10 @@ class TargetsRegressor(LinearRegressor):
         zero = Rules.of(self._columns(d).names, d, (np.where(upper == 0.0, 0.0, -np.inf), upper))
         return zero if rules is None else rules.within(zero)
 
-    def _own_problem(self, X: Any, y: Any, sample_weight: Any, offsets: dict[str, Any]) -> tuple[Problem, Result]:
-        """Return the problem of one target of the fit, posed again, and its result; ``target`` is its number."""
+    def _own_problem(
+        self, X: Any, y: Any, sample_weight: Any, offsets: dict[str, Any]
+    ) -> tuple[Problem, Result, np.ndarray | None]:
+        """Return the same for one target of the fit; ``target`` is its number."""
         given = dict(offsets)
         target = given.pop("target", None)
         results = vars(self).get("result_")

@@ -173,6 +173,18 @@ def test_rows_that_repeat_depend_on_each_other_or_are_zero():
     assert result.prices["side"][5] == 0.0
 
 
+@pytest.mark.parametrize(("size", "value"), [(4.6, 0.64), (770.0, 1.3e6)])
+def test_a_quadratic_program_whose_typical_sizes_are_not_those_of_its_answer(size, value):
+    # where the first row is tight, the third variable is a ten thousandth of the second
+    rows = np.array([[0.0, 2.10928783e-03, -1.82070611e01], [1.0, 1.0, 1.0]])
+    H = np.array([[293.6331, -1.149, -30.6665], [-1.149, 293.6331, -12.1725], [-30.6665, -12.1725, 293.6331]]) * 1e-4
+    slope = np.array([-1.87156134e-01, -1.06535741e-01, -1.68587505e03])
+    bounds = np.array([0.0, -np.inf]), np.array([np.inf, 770.0]), np.zeros(3), np.full(3, 770.0)
+    answer = minimise(Program(H, slope, np.zeros(3), rows, *bounds), np.full(3, size), value)
+    system = np.block([[H, rows[:1].T], [rows[:1], np.zeros((1, 1))]])
+    np.testing.assert_allclose(answer.x, np.linalg.solve(system, np.append(-slope, 0.0))[:3], rtol=1e-9)
+
+
 def test_a_quadratic_program_whose_only_feasible_point_is_at_its_bounds():
     ones, none = np.ones(2), np.full(2, np.inf)
     program = Program(np.eye(2), ones, 0.0 * ones, ones[None, :], 0.0 * ones[:1], 0.0 * ones[:1], 0.0 * ones, none)

@@ -26,6 +26,9 @@ TOLERANCE = 1e-12
 SOLVED = 1e-8
 """Largest residual, in scaled units, at which the answer of the interior-point method is used."""
 
+SMALLEST_SIZE = 1e-6
+"""Smallest typical size of a variable, relative to the largest, when a program is tried again."""
+
 MOST_FACES = 15
 """Number of faces to try before the interior-point method is used."""
 
@@ -67,6 +70,10 @@ class Program(NamedTuple):
         """Return the gradient of the objective."""
         return self.slope + self.H @ (x - self.start)
 
+    def price(self) -> float:
+        """Return the typical size of multipliers in a scaled program, where variables and slacks are about one."""
+        return max(1.0, float(np.abs(self.slope).max(initial=0.0)))
+
 
 class Face(NamedTuple):
     """Which constraints hold with equality.
@@ -103,7 +110,9 @@ class Minimiser(NamedTuple):
     exact: bool
 
 
-def minimise(program: Program, unit: np.ndarray, value: float, face: Face | None = None) -> Minimiser:
+def minimise(
+    program: Program, unit: np.ndarray, value: float, face: Face | None = None, rescale: bool = True
+) -> Minimiser:
     """Return the minimiser of a quadratic program.
 
     Parameters
@@ -116,6 +125,8 @@ def minimise(program: Program, unit: np.ndarray, value: float, face: Face | None
         Typical size of the objective.
     face : Face, optional
         A guess of the face.
+    rescale : bool
+        Whether to try again with the sizes of the answer as typical sizes, if its face is not found.
 
     Examples
     --------
@@ -136,10 +147,18 @@ def minimise(program: Program, unit: np.ndarray, value: float, face: Face | None
     if found is None:
         inside, score = _interior(scaled)
         found = _corrected(scaled, inside.face)
-        if found is None:
-            found = inside._replace(x=_snapped(scaled, inside.x, inside.face))
-            if not (score <= SOLVED and _miss(scaled, found.x) <= SOLVED):
-                found = _linear(scaled) or found
+    if found is None and rescale:
+        # The typical sizes may be far from those of the answer, and then the face is hard to see.
+        sizes = np.maximum(np.abs(inside.x), SMALLEST_SIZE * np.abs(inside.x).max(initial=1e-300))
+        change = abs(float(scaled.slope @ (inside.x - scaled.start)))
+        if np.isfinite(sizes).all() and 0.0 < change < np.inf:
+            again = minimise(program, unit * sizes, value * change, rescale=False)
+            if again.exact:
+                return again
+    if found is None:
+        found = inside._replace(x=_snapped(scaled, inside.x, inside.face))
+        if not (score <= SOLVED and _miss(scaled, found.x) <= SOLVED):
+            found = _linear(scaled) or found
     level = found.level * value / (float(unit.max(initial=0.0)) or 1.0)
     return found._replace(x=unit * found.x, multipliers=found.multipliers * (value / size), level=level)
 
@@ -384,7 +403,7 @@ def _interior(program: Program) -> tuple[Minimiser, float]:
     below, above, loose = np.isfinite(lower), np.isfinite(upper), parts.loose
     inset = np.minimum(0.3 * np.where(below & above, upper - lower, np.inf), 1.0 / k)
     v = np.clip(start, np.where(below, lower + inset, -np.inf), np.where(above, upper - inset, np.inf))
-    price = max(1.0, float(np.abs(program.slope).max(initial=0.0)))
+    price = program.price()
     at = _Iterate(
         v,
         np.where(below, price, 0.0),
@@ -466,10 +485,14 @@ def _longest(at: _Iterate, move: _Iterate, rooms: Any, which: tuple[np.ndarray, 
 
 
 def _read_off(program: Program, parts: _Parts, at: _Iterate, lower: np.ndarray, upper: np.ndarray) -> Minimiser:
-    """Return the minimiser for an iterate: a bound is on the face if its slack is smaller than its multiplier."""
-    x, k = parts.weights(at.v), len(program.slope)
+    """Return the minimiser for an iterate: a bound is on the face if its slack is smaller than its multiplier.
+
+    Both count in units of their own: slacks are about one, multipliers about `Program.price`.
+    """
+    x, k, price = parts.weights(at.v), len(program.slope), program.price()
+    z, w = at.z / price, at.w / price
     p, q = np.where(np.isfinite(lower), at.v - lower, np.inf), np.where(np.isfinite(upper), upper - at.v, np.inf)
-    active, equation = at.t < at.y, program.least == program.most
+    active, equation = at.t < at.y / price, program.least == program.most
     y = np.where(active | ~parts.loose, at.y, 0.0)
     up, down = np.isfinite(program.most) & ~equation, np.isfinite(program.least) & ~equation
     first, last = int(up.sum()), int(up.sum() + down.sum())
@@ -480,10 +503,10 @@ def _read_off(program: Program, parts: _Parts, at: _Iterate, lower: np.ndarray, 
     tight[np.flatnonzero(down)[active[first:last]]] = -1
     if program.radius is None:
         multipliers[equation] = y[last:]
-        side = np.where(q < at.w, 1, -1)
-        return Minimiser(x, multipliers, 0.0, Face((p >= at.z) & (q >= at.w), side, tight), False)
+        side = np.where(q < w, 1, -1)
+        return Minimiser(x, multipliers, 0.0, Face((p >= z) & (q >= w), side, tight), False)
     multipliers[equation] = y[last + 1 :]
-    free, spent = (at.v[:k] >= at.z[:k]) | (at.v[k:] >= at.z[k:]), bool(active[last])
+    free, spent = (at.v[:k] >= z[:k]) | (at.v[k:] >= z[k:]), bool(active[last])
     return Minimiser(x, multipliers, float(y[last]), Face(free, np.where(x < 0.0, -1, 1), tight, spent), False)
 
 
