@@ -8,7 +8,7 @@ import pytest
 
 import frankwolfe as fw
 from frankwolfe.cli.problems import read_bounds, read_monotone
-from frankwolfe.store.files import write_packed
+from frankwolfe.store.files import write_flat
 from tests.cli.test_commands import call, complaint, predicted
 from tests.tables import labels, numbers, svmlight, write
 
@@ -205,7 +205,7 @@ def about(path):
 def test_models_with_edited_rules_are_refused(desk, name, value):
     fit("sales.csv", "--radius", 2)
     said, arrays = about("model.npz")
-    write_packed("edited.npz", said | {name: value}, arrays)
+    write_flat("edited.npz", "model", said["version"], said["values"] | {name: value} | arrays, packed=True)
     with pytest.raises(ValueError, match=r"edited\.npz"):
         fw.load_model("edited.npz")
 

@@ -282,7 +282,7 @@ def edit_model(path, rng):
         return path.name, replaced_file(path, rng)
     arrays = _arrays_of(path)
     about = json.loads(str(arrays["about"]))
-    where, name = _edit_archive(arrays, about, rng, about, 0.6)
+    where, name = _edit_archive(arrays, about, rng, about["values"], 0.6)
     _write_archive(path, arrays, about)
     return where, name
 

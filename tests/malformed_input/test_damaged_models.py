@@ -111,7 +111,7 @@ def changed(whole, **values):
             arrays[name] = np.asarray(value)
             continue
         *path, last = name.split("__")
-        inner = about
+        inner = about if name == "arrays" else about["values"]
         for step in path:
             inner = inner[step]
         inner[last] = value
@@ -143,9 +143,10 @@ BY_HAND = {
     "a billion columns": ({"features__number": 10**9, "features__names": None}, "not 999999999 finite"),
     "scales below zero": ({"scale": [-1.0]}, "scales are not all positive"),
     "means that are NaN": ({"fill": [np.nan]}, "fill is not 1 finite numbers"),
-    "categories of no column": ({"preparation__categories": [[7, ["a", "b", "c"]]]}, "categories for column 7"),
-    "the same category twice": ({"preparation__categories": [[1, ["a", "a", "b"]]]}, "not different words"),
+    "categories of no column": ({"categories": [[7, ["a", "b", "c"]]]}, "categories for column 7"),
+    "the same category twice": ({"categories": [[1, ["a", "a", "b"]]]}, "not different words"),
     "a run without a gap": ({"run": {"fun": 1.0}}, "'gap' is missing in it"),
+    "a tolerance without end": ({"run__tolerance": 10**400}, "too large"),
     "a gap that is a word": ({"run__gap": "small"}, "field gap of its run is 'small'"),
     "an end that is none": ({"run__status": "fine"}, "'fine' is not a valid Status"),
     "success without a proof": ({"run__status": "converged", "run__gap": float("nan")}, "claims success with a gap"),
@@ -225,5 +226,5 @@ def test_sparse_parts_with_indices_out_of_range_are_refused(tmp_path):
     fw.FittedModel.of(problem, result).save(path)
     whole = path.read_bytes()
     arrays = arrays_of(whole)
-    pieces = json.loads(str(arrays["about"]))["constraint"]["fields"]["A"]["sparse"]
+    pieces = json.loads(str(arrays["about"]))["values"]["constraint"]["fields"]["A"]["sparse"]
     refused(changed(whole, **{pieces[1]: arrays[pieces[1]] + 10**6}), tmp_path, "indices")

@@ -142,8 +142,8 @@ def test_what_is_no_model_is_told(tmp_path):
     np.savez(path, about=np.array([{"pickled": "object"}], dtype=object))
     with pytest.raises(ValueError, match="cannot be read as a model"):
         fw.load_model(path)
-    np.savez(path, about=np.array(json.dumps({"format": 99, "versions": {"frankwolfe": "9.9"}})))
-    with pytest.raises(ValueError, match=r"written by frankwolfe 9\.9, a newer version"):
+    np.savez(path, about=np.array(json.dumps({"kind": "model", "version": 99, "frankwolfe": "9.9", "values": {}})))
+    with pytest.raises(ValueError, match=r"version 99, written by frankwolfe 9\.9"):
         fw.load_model(path)
 
 

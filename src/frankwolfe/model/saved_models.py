@@ -4,47 +4,44 @@ Files are not trusted. The size of an array is compared with the model before th
 file cannot exhaust the memory. Any damage raises a ValueError that names the file.
 """
 
-import json
 import os
-import zipfile
 from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from frankwolfe import __version__
 from frankwolfe.compile.part import Opaque, is_part, is_part_class
 from frankwolfe.io.read import Features
 from frankwolfe.losses import as_loss
 from frankwolfe.model.fitted_model import FittedModel, RunRecord
 from frankwolfe.model.preparation import Preparation
 from frankwolfe.result import Status
-from frankwolfe.store.files import Archive, reading, write_packed
+from frankwolfe.store.files import Archive, is_flat, reading, write_flat
 
-FORMAT = 3
-"""Version of the file format."""
+KIND, VERSION = "model", 4
+"""Kind and version of the file."""
 
 
 def write_model(model: FittedModel, path: str | os.PathLike) -> None:
     """Write a model, with a loss and a set of this package, to a file; see `FittedModel.save`."""
-    arrays: dict[str, np.ndarray] = {}
-    about = {
-        "format": FORMAT,
+    arrays = {"weights": model.weights, "intercept": np.asarray(model.intercept)}
+    if model.classes is not None:
+        arrays["classes"] = model.classes
+    ready = model.preparation
+    arrays |= {name: getattr(ready, name) for name in MOMENTS if getattr(ready, name) is not None}
+    values = {
         "loss": described(model.loss, arrays),
         "constraint": described(model.constraint, arrays),
         "run": asdict(model.run),
         "features": model.features._asdict(),
-        "preparation": _described_preparation(model.preparation, arrays),
+        "categories": [[place, list(words)] for place, words in sorted(ready.categories.items())],
         "target": model.target,
         "versions": model.versions,
         "rules": model.rules,
         "prices": model.prices,
     }
-    arrays |= {"weights": model.weights, "intercept": np.asarray(model.intercept)}
-    if model.classes is not None:
-        arrays["classes"] = model.classes
-    write_packed(path, about, arrays)
+    write_flat(path, KIND, VERSION, values | arrays, packed=True)
 
 
 def load_model(path: str | os.PathLike) -> FittedModel:
@@ -78,45 +75,34 @@ def load_model(path: str | os.PathLike) -> FittedModel:
     >>> again.constraint, again.predict([[1.0, 0.0]]).tolist()
     (L1Ball(radius=3.0), ['yes'])
     """
-    with reading(path, "model") as archive:
-        return _model_in(archive)
+    with reading(path, KIND, VERSION, packed=True) as archive:
+        return _model_in(archive.about["values"], archive)
 
 
 def is_model(path: str | os.PathLike) -> bool:
-    """Return whether a file looks like a model, damaged or not."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return "about.npy" in archive.namelist()
-    except Exception:  # as in `load_model`
-        return False
+    """Return whether a file is a model, of any version."""
+    return is_flat(path, KIND, packed=True)
 
 
-def _model_in(archive: Archive) -> FittedModel:
-    about = json.loads(str(archive.array("about")))
-    if not isinstance(about, dict) or not isinstance(about["format"], int):
-        raise ValueError("it has no version of the format")
-    if about["format"] != FORMAT:
-        made, age = about["versions"]["frankwolfe"], "a newer" if about["format"] > FORMAT else "an older"
-        raise ValueError(f"it was written by frankwolfe {made}, {age} version than this one ({__version__})")
-    archive.require(about["arrays"])
-    features = _features(about["features"])
-    loss = as_loss(restored(about["loss"], archive))
-    preparation = _restored_preparation(about["preparation"], archive, features.number)
+def _model_in(values: dict[str, Any], archive: Archive) -> FittedModel:
+    features = _features(values["features"])
+    loss = as_loss(restored(values["loss"], archive))
+    preparation = _preparation(values["categories"], archive, features.number)
     size = preparation.width(features.number) * max(1, loss.outputs)
     intercept = archive.array("intercept", size)
     return FittedModel(
         archive.array("weights", size),
         intercept if intercept.ndim else float(intercept),
         loss,
-        restored(about["constraint"], archive),
-        _run(about["run"]),
+        restored(values["constraint"], archive),
+        _run(values["run"]),
         archive.array("classes") if "classes" in archive else None,
         features,
-        _texts("target", about["target"]),
-        dict(about["versions"]),
+        _texts("target", values["target"]),
+        dict(values["versions"]),
         preparation,
-        _texts("rules", about["rules"]),
-        _prices(about["prices"]),
+        _texts("rules", values["rules"]),
+        _prices(values["prices"]),
     )
 
 
@@ -143,38 +129,35 @@ def _prices(stored: Any) -> dict[str, float]:
 
 def _run(stored: dict) -> RunRecord:
     """Return the record of the run, after checking the type of every field."""
+    values: dict[str, Any] = {}
     for part in fields(RunRecord):
         kind: Any = float | int if part.type is float else part.type
         value = stored[part.name]
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            raise ValueError(f"the field {part.name} of its run is {stored[part.name]!r}")
-    found = RunRecord(**stored)
+            raise ValueError(f"the field {part.name} of its run is {value!r}")
+        values[part.name] = float(value) if part.type is float else value
+    found = RunRecord(**values)
     Status(found.status)
     if found.success and not 0.0 <= found.gap < np.inf:
         raise ValueError(f"it claims success with a gap of {found.gap:g}")
     return found
 
 
-def _described_preparation(preparation: Preparation, arrays: dict[str, np.ndarray]) -> dict:
-    """Return a preparation as JSON data, and add its arrays to ``arrays``."""
-    for name in ("fill", "center", "scale"):
-        values = getattr(preparation, name)
-        if values is not None:
-            arrays[name] = values
-    return {"categories": [[place, list(words)] for place, words in sorted(preparation.categories.items())]}
+MOMENTS = ("fill", "center", "scale")
+"""Arrays of a preparation, one number for each column of numbers."""
 
 
-def _restored_preparation(stored: dict, archive: Archive, number: int) -> Preparation:
-    """Return the preparation from the JSON data that `_described_preparation` returned."""
+def _preparation(stored: list, archive: Archive, number: int) -> Preparation:
+    """Return the preparation of ``number`` columns, given the stored categories of some."""
     categories: dict[int, tuple[str | None, ...]] = {}
-    for place, words in stored["categories"]:
+    for place, words in stored:
         if type(place) is not int or not 0 <= place < number or place in categories:
             raise ValueError(f"it has categories for column {place!r}, which does not exist")
         if not words or not all(word is None or isinstance(word, str) for word in words) or len({*words}) < len(words):
             raise ValueError(f"the categories of column {place} are not different words")
         categories[place] = tuple(words)
     numbers = number - len(categories)
-    found = {name: archive.array(name, numbers) for name in ("fill", "center", "scale") if name in archive}
+    found = {name: archive.array(name, numbers) for name in MOMENTS if name in archive}
     for name, values in found.items():
         if values.shape != (numbers,) or values.dtype != np.float64 or not np.isfinite(values).all():
             raise ValueError(f"its array {name} is not {numbers} finite numbers")

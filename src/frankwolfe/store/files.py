@@ -10,7 +10,7 @@ import os
 import re
 import stat
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
@@ -171,7 +171,7 @@ HEADER = 2**16
 
 
 class Archive:
-    """The arrays of a ``.npz`` file, each read on demand.
+    """The values and arrays of a ``.npz`` file that `write_flat` wrote. Each array is read on demand.
 
     Parameters
     ----------
@@ -181,20 +181,14 @@ class Archive:
         Whether arrays may be compressed. If so, they may take at most `LARGEST` bytes in total. If not, the size of the
         file bounds their size.
 
-    Examples
-    --------
-    >>> stream = BytesIO()
-    >>> np.savez_compressed(stream, x=np.arange(3.0))
-    >>> archive = Archive(stream)
-    >>> "x" in archive, archive.array("x")
-    (True, array([0., 1., 2.]))
+    Attributes
+    ----------
+    about : dict
+        Kind, version, names of the arrays, and all values that are no arrays.
     """
 
-    def __init__(self, stream: BinaryIO, packed: bool = True):
-        try:
-            self._archive = zipfile.ZipFile(stream)
-        except zipfile.BadZipFile:
-            raise ValueError("it is not a whole .npz file") from None
+    def __init__(self, stream: BinaryIO, packed: bool):
+        self._archive = zipfile.ZipFile(stream)
         entries = self._archive.infolist()
         self._entries = {entry.filename.removesuffix(".npy"): entry for entry in entries}
         if len(self._entries) < len(entries):
@@ -203,6 +197,22 @@ class Archive:
             _require_size(sum(entry.file_size for entry in entries))
         elif any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
             raise ValueError("its arrays are compressed")
+        self.about: dict[str, Any] = json.loads(str(self["about"]))
+        if not isinstance(self.about, dict) or not isinstance(self.about["values"], dict):
+            raise ValueError("it does not say what it is")
+
+    def require(self, kind: str, version: int) -> None:
+        """Raise ValueError unless the file is of this kind and version, and holds the arrays that it lists."""
+        if self.about["kind"] != kind:
+            raise ValueError(f"it is a {self.about['kind']}")
+        if self.about["version"] != version:
+            raise ValueError(
+                f"its layout has version {self.about['version']}, written by frankwolfe {self.about['frankwolfe']}; "
+                f"frankwolfe {__version__} reads version {version}"
+            )
+        expected, there = {*self.about["arrays"], "about"}, {*self._entries}
+        if expected != there:
+            raise ValueError(f"its list of arrays and the arrays differ in {', '.join(sorted(expected ^ there))}")
 
     def __contains__(self, name: str) -> bool:
         return name in self._entries
@@ -210,31 +220,11 @@ class Archive:
     def __getitem__(self, name: str) -> np.ndarray:
         return self.array(name)
 
-    def require(self, names: Sequence[str]) -> None:
-        """Raise ValueError unless the file holds these arrays, ``about`` and no others."""
-        expected, there = {*names, "about"}, {*self._entries}
-        if expected != there:
-            raise ValueError(f"its list of arrays and the arrays differ in {', '.join(sorted(expected ^ there))}")
-
     def array(self, name: str, size: int | None = None) -> np.ndarray:
-        """Return an array.
-
-        Parameters
-        ----------
-        name : str
-            Name of the array.
-        size : int, optional
-            Largest number of entries of 8 bytes. A larger array is refused before it is decompressed.
-
-        Returns
-        -------
-        array
-        """
+        """Return an array. If it has more than ``size`` entries of 8 bytes, refuse it before it is decompressed."""
         entry = self._entries[name]
         if size is not None and entry.file_size > 8 * size + HEADER:
             raise ValueError(f"its array {name} is larger than {size:,} numbers")
-        if entry.flag_bits & 1:
-            raise ValueError(f"its array {name} is encrypted")
         content = self._archive.read(entry)  # zipfile verifies the checksum
         stream = BytesIO(content)
         found = np.lib.format.read_array(stream, allow_pickle=False)
@@ -250,17 +240,10 @@ def _require_size(total: int) -> None:
 
 
 @contextmanager
-def reading(path: str | os.PathLike, kind: str, packed: bool = True) -> Iterator[Archive]:
-    """Open a ``.npz`` file, and turn any error within the context into a ValueError that names the file.
+def reading(path: str | os.PathLike, kind: str, version: int, packed: bool = False) -> Iterator[Archive]:
+    """Open a file that `write_flat` wrote. Turn any error within the context into a ValueError that names the file.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file. OSError is raised if it does not exist or cannot be opened.
-    kind : str
-        What the file should be, for the message.
-    packed : bool
-        As for `Archive`.
+    The parameters are those of `write_flat`. OSError is raised if the file does not exist or cannot be opened.
     """
     if not isinstance(path, str | os.PathLike):  # Python interprets an int as a file descriptor
         raise TypeError(f"path must be the name of a file, got {type(path).__name__}")
@@ -268,17 +251,11 @@ def reading(path: str | os.PathLike, kind: str, packed: bool = True) -> Iterator
         raise FileNotFoundError(f"{path} does not exist")
     with open_regular(path) as stream:
         try:
-            yield Archive(stream, packed)
+            archive = Archive(stream, packed)
+            archive.require(kind, version)
+            yield archive
         except Exception as error:  # readers of damaged files may raise anything
             raise ValueError(f"{path} cannot be read as a {kind}: {reason(error)}") from None
-
-
-def write_packed(path: str | os.PathLike, about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-    """Write JSON data and arrays to a compressed ``.npz`` file, completely or not at all."""
-    named: dict[str, Any] = {**arrays, "about": np.array(json.dumps({**about, "arrays": sorted(arrays)}))}
-    _require_size(sum(array.nbytes for array in named.values()))
-    with replacing(path) as stream:
-        np.savez_compressed(stream, **named)
 
 
 def reason(error: Exception) -> str:
@@ -292,7 +269,9 @@ def reason(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
-def write_flat(path: str | os.PathLike, kind: str, version: int, values: Mapping[str, Any]) -> None:
+def write_flat(
+    path: str | os.PathLike, kind: str, version: int, values: Mapping[str, Any], packed: bool = False
+) -> None:
     """Write a flat mapping to a file. If that raises OSError, an existing file is left unchanged.
 
     Parameters
@@ -300,11 +279,13 @@ def write_flat(path: str | os.PathLike, kind: str, version: int, values: Mapping
     path : str or Path
         The file; replaced if it exists.
     kind : str
-        Kind of the file, which `read_flat` compares.
+        Kind of the file, which `reading` and `read_flat` compare.
     version : int
-        Version of the format, which `read_flat` compares.
+        Version of the format, which they compare.
     values : mapping
-        Arrays, numbers and strings by name.
+        Arrays, numbers, strings and other JSON data by name.
+    packed : bool
+        Whether to compress the arrays.
 
     Examples
     --------
@@ -323,43 +304,21 @@ def write_flat(path: str | os.PathLike, kind: str, version: int, values: Mapping
         "arrays": sorted(arrays),
     }
     # JSON preserves floats exactly, also infinity and NaN; NumPy's numbers are written as Python's
-    text = np.array(json.dumps(about, default=np.generic.item))
+    arrays["about"] = np.array(json.dumps(about, default=np.generic.item))
+    if packed:
+        _require_size(sum(array.nbytes for array in arrays.values()))
     with replacing(path) as stream:
-        np.savez(stream, about=text, **arrays)  # type: ignore[arg-type]
+        (np.savez_compressed if packed else np.savez)(stream, **arrays)  # type: ignore[arg-type]
 
 
 def read_flat(path: str | os.PathLike, kind: str, version: int) -> dict[str, Any]:
-    """Read a mapping that `write_flat` wrote.
-
-    Raises
-    ------
-    OSError
-        If the file does not exist or cannot be opened.
-    ValueError
-        If the file is damaged, or of another kind or version.
-    """
-    with reading(path, kind, packed=False) as archive:
-        about = _about(archive)
-        if about["kind"] != kind:
-            raise ValueError(f"it is a {about['kind']}")
-        if about["version"] != version:
-            raise ValueError(
-                f"its layout has version {about['version']}, written by frankwolfe {about['frankwolfe']}; "
-                f"frankwolfe {__version__} reads version {version}"
-            )
-        archive.require(about["arrays"])
-        return about["values"] | {name: archive.array(name) for name in about["arrays"]}
+    """Return a mapping that `write_flat` wrote, whole. Raise OSError or ValueError as `reading` does."""
+    with reading(path, kind, version) as archive:
+        return archive.about["values"] | {name: archive[name] for name in archive.about["arrays"]}
 
 
-def is_flat(path: str | os.PathLike, kind: str) -> bool:
+def is_flat(path: str | os.PathLike, kind: str, packed: bool = False) -> bool:
     """Return whether a file is of this kind, of any version."""
-    with suppress(Exception), reading(path, kind, packed=False) as archive:
-        return bool(_about(archive)["kind"] == kind)
+    with suppress(Exception), open_regular(path) as stream:
+        return bool(Archive(stream, packed).about["kind"] == kind)
     return False
-
-
-def _about(archive: Archive) -> dict:
-    about = json.loads(str(archive.array("about")))
-    if not isinstance(about, dict) or not isinstance(about["values"], dict):
-        raise ValueError("it does not say what it is")
-    return about
