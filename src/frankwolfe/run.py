@@ -8,6 +8,7 @@ import numpy as np
 
 from frankwolfe.arguments.names import lookup, teaching
 from frankwolfe.arguments.settings import as_batch_size, as_budget, as_callback, as_flag, as_seed, as_threads
+from frankwolfe.arguments.types import MethodPart, Seed, Weights
 from frankwolfe.compile.part import short
 from frankwolfe.compile.waiting import timed, waiting
 from frankwolfe.display import Progress
@@ -35,16 +36,16 @@ def minimize(
     problem: Problem,
     method: str | Method = "auto",
     *,
-    step: Any = None,
+    step: str | MethodPart | None = None,
     batch_size: float | None = None,
     tol: float = 1e-4,
     side_tol: float = SIDE_TOL,
     stop: str = "proven",
     max_passes: float | None = 100.0,
     max_seconds: float | None = None,
-    rng: Any = None,
-    random_state: Any = None,
-    x0: Any = None,
+    rng: Seed = None,
+    random_state: Seed = None,
+    x0: Weights | Result | None = None,
     callback: Callback | None = None,
     progress: bool = False,
     trace: int = 10,
@@ -178,7 +179,7 @@ def resume(
     problem: Problem,
     *,
     method: str | Method | None = None,
-    step: Any = None,
+    step: str | MethodPart | None = None,
     tol: float | AsBefore = AS_BEFORE,
     max_passes: float | AsBefore | None = AS_BEFORE,
     max_seconds: float | AsBefore | None = AS_BEFORE,
