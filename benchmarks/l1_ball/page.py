@@ -4,7 +4,7 @@ import platform
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 
-from frankwolfe.paper.report import Chart, DataTable, Report, Section, Series
+from report import Chart, DataTable, Report, Section, Series
 
 PACKAGES = ("frankwolfe", "numpy", "scipy", "numba", "scikit-learn", "celer", "skglm", "cyanure", "copt")
 COLOURS = {

@@ -208,7 +208,9 @@ def print_table(results):
 
 def write(results, args):
     """Write results.json, results.csv and index.html into the folder."""
-    from frankwolfe.paper.report import render
+    sys.path.append(str(HERE.parent))
+    from report import render
+
     from page import compose, facts
 
     out = Path(args.out)

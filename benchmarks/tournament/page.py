@@ -7,8 +7,8 @@ import numpy as np
 from scipy.stats import gmean
 
 import frankwolfe as fw
-from frankwolfe.paper.report import Cell, Chart, DataTable, Report, Section, Series, render
 
+from ..report import Cell, Chart, DataTable, Report, Section, Series, render
 from .analysis import LEVEL, PENALTY, Tournament
 from .problems import TAILS
 from .runs import REFERENCES, Run

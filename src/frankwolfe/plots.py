@@ -36,7 +36,7 @@ def _title(result: "Result") -> str:
     return f"{result.method} ({result.status})"
 
 
-def _curve(ax: Any, x: np.ndarray, y: np.ndarray, **style: Any) -> None:
+def curve(ax: Any, x: np.ndarray, y: np.ndarray, **style: Any) -> None:
     """Draw the positive, finite points of a curve for a logarithmic axis; a single point as a dot."""
     seen = np.isfinite(y) & (y > 0.0)
     if seen.any():
@@ -57,11 +57,11 @@ def plot_result(result: "Result", ax: Any = None) -> Any:
     few = passes[-1] < 20.0 * passes[passes > 0].min(initial=np.inf)
     seen = np.full(len(passes), True) if few else passes > 0
     if not np.allclose(trace.gap_estimate, trace.fw_gap, rtol=1e-6, atol=0.0):
-        _curve(ax, passes[seen], trace.gap_estimate[seen], color=COLOURS["gap_estimate"], lw=1.5, label="estimated gap")
-    _curve(ax, passes[seen], trace.fw_gap[seen], color=COLOURS["gap"], lw=2, label="exact gap")
+        curve(ax, passes[seen], trace.gap_estimate[seen], color=COLOURS["gap_estimate"], lw=1.5, label="estimated gap")
+    curve(ax, passes[seen], trace.fw_gap[seen], color=COLOURS["gap"], lw=2, label="exact gap")
     above = trace.fun - np.nanmax(trace.fun - trace.gap)
     if result.convex and not np.allclose(above, trace.fw_gap, rtol=1e-6, atol=0.0):
-        _curve(ax, passes[seen], above[seen], color=COLOURS["fun"], lw=2, label="objective above the certified bound")
+        curve(ax, passes[seen], above[seen], color=COLOURS["fun"], lw=2, label="objective above the certified bound")
     if result.tolerance > 0:
         ax.axhline(result.tolerance, color="black", lw=0.8, ls=":", label="tolerance")
     ax.set(xscale="linear" if few else "log", yscale="log", xlabel="passes over the data", title=_title(result))

@@ -5,7 +5,10 @@ import platform
 import shutil
 import tempfile
 from collections.abc import Sequence
+from html import escape
+from importlib import resources
 from pathlib import Path
+from string import Template
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +30,7 @@ from frankwolfe.paper.experiments import (
     race,
     small_problem,
 )
-from frankwolfe.paper.report import Cell, Chart, DataTable, Report, Section, Series, draw, render
+from frankwolfe.paper.report import Cell, Line, Panel, chart, draw, table
 
 FILES = ("report.html", "figure1.png", "figure1.svg", "traces.csv")
 
@@ -38,8 +41,6 @@ COLOURS = {"sfw": "#0072b2", "mokhtari": "#e69f00", "lu-freund": "#009e73", "mom
 """Okabe and Ito's palette: distinguishable without telling red from green."""
 
 STOPPING_COLOURS = ("#9aa5b1", "#56b4e9", "#d55e00", "#009e73", "#0072b2")
-
-PASSES = [("passes", "passes over the data")]
 
 
 class Plan(NamedTuple):
@@ -113,7 +114,7 @@ def reproduce(folder: Path, plan: Plan, tell: Tell = lambda text: None) -> Findi
         findings = investigate(plan, tell)
         tell("report")
         report, png, svg, traces = (scratch / name for name in FILES)
-        report.write_text(render(compose(findings)), encoding="utf-8")
+        report.write_text(compose(findings), encoding="utf-8")
         draw_figure_one(findings.races, [png, svg])
         write_traces(findings.races, traces)
         for name in FILES:
@@ -143,11 +144,11 @@ def draw_figure_one(races: Sequence[Race], paths: Sequence[Path]) -> None:
 
     figure = Figure(figsize=(4.4 * len(races), 3.9), layout="constrained")
     for ax, each in zip(figure.subplots(1, len(races), squeeze=False)[0], races, strict=True):
-        curves = [
-            _band(name, {"evaluations": curve.passes * each.problem.n}, {"relative": each.relative(curve)})
-            for name, curve in each.curves.items()
+        lines = [
+            Line(name, run.passes * each.problem.n, each.relative(run), COLOURS[name])
+            for name, run in each.curves.items()
         ]
-        draw(ax, curves, ("evaluations", "gradient evaluations"), ("relative", ""))
+        draw(ax, Panel("gradient evaluations", "", lines))
         ax.set_title(each.table.label)
     figure.axes[0].set_ylabel("relative suboptimality")
     figure.axes[0].legend(frameon=False, fontsize="small", loc="lower left")
@@ -158,27 +159,25 @@ def draw_figure_one(races: Sequence[Race], paths: Sequence[Path]) -> None:
 # --- The report -----------------------------------------------------------------------------------------------
 
 
-def compose(findings: Findings) -> Report:
-    """Turn findings into text, tables and charts."""
+def compose(findings: Findings) -> str:
+    """Return the report: the prose of ``report.html``, with tables and charts of the findings."""
     plan, races = findings.plan, findings.races
-    seeds = ", ".join(map(str, plan.seeds))
     facts = [
         ("Library", f"frankwolfe {__version__}, Python {platform.python_version()}, NumPy {np.__version__}"),
-        ("Runs", f"{plan.passes:g} passes, batches of floor(n / 100) rows, seeds {seeds}"),
+        ("Runs", f"{plan.passes:g} passes, batches of floor(n / 100) rows, seeds {', '.join(map(str, plan.seeds))}"),
         *((each.table.label, each.table.origin) for each in races),
     ]
-    subtitle = (
-        "The experiments of Negiar et al., Stochastic Frank-Wolfe for Constrained Finite-Sum Minimization (ICML 2020), "
-        "run again, with the theory's bounds and with certificates."
-    )
-    sections = [
-        _comparison(races),
-        _rates(races),
-        _stopping(findings.stoppings),
-        _theory(findings.measured),
-        _nonconvex(findings.descents),
-    ]
-    return Report("Stochastic Frank-Wolfe, reproduced", subtitle, facts, sections)
+    places = {
+        "facts": "\n".join(f"<dt>{escape(label)}</dt><dd>{escape(words)}</dd>" for label, words in facts),
+        "verdicts": "\n".join(f"<p>{escape(verdict(each))}</p>" for each in races),
+        "races": "\n".join(map(_race_chart, races)),
+        **_rates(races),
+        **_stopping(findings.stoppings),
+        **_theory(findings.measured),
+        **_nonconvex(findings.descents),
+    }
+    page = resources.files("frankwolfe.paper").joinpath("report.html").read_text(encoding="utf-8")
+    return Template(page).substitute(places)
 
 
 def verdict(race: Race) -> str:
@@ -191,82 +190,52 @@ def verdict(race: Race) -> str:
     )
 
 
-def _band(name: str, x: dict[str, np.ndarray], rows: dict[str, np.ndarray]) -> Series:
-    """Return the curve of a method: means over seeds, with a band from the lowest to the highest."""
-    mean, low, high = ({key: of(row, axis=0) for key, row in rows.items()} for of in (np.mean, np.min, np.max))
-    return Series(name, x | mean, COLOURS[name], low=low, high=high)
+def _race_chart(race: Race) -> str:
+    runs = race.curves.items()
+    relative = "relative suboptimality"
+    panels = [
+        Panel("passes over the data", relative, [Line(k, c.passes, race.relative(c), COLOURS[k]) for k, c in runs]),
+        Panel(
+            "passes over the data", "F - F*", [Line(k, c.passes, race.suboptimality(c), COLOURS[k]) for k, c in runs]
+        ),
+        Panel("passes over the data", "exact gap", [Line(k, c.passes, c.gap, COLOURS[k]) for k, c in runs]),
+        Panel("seconds", relative, [Line(k, c.seconds, race.relative(c), COLOURS[k]) for k, c in runs]),
+    ]
+    note = f"F* = {race.optimum.fun:.10g}, certified to {race.optimum.gap:.1g}."
+    return chart(race.table.label, panels, note)
 
 
-def _comparison(races: Sequence[Race]) -> Section:
-    charts = []
-    for each in races:
-        series = []
-        for name, curve in each.curves.items():
-            x = {"passes": curve.passes, "seconds": curve.seconds}
-            rows = {"relative": each.relative(curve), "suboptimality": each.suboptimality(curve), "gap": curve.gap}
-            series.append(_band(name, x, rows))
-        horizontal = [*PASSES, ("seconds", "seconds")]
-        vertical = [("relative", "relative suboptimality"), ("suboptimality", "F - F*"), ("gap", "exact gap")]
-        note = f"F* = {each.optimum.fun:.10g}, certified to {each.optimum.gap:.1g}."
-        charts.append(Chart(f"race-{each.table.key}", each.table.label, horizontal, vertical, series, note=note))
-    text = (
-        "Relative suboptimality is the paper's (F - f_min) / (f_max - f_min), with the extremes of the objective over "
-        "all compared runs. The run that attains f_min is zero there, which a logarithmic axis cannot show; F - F* "
-        "against a certified optimum has no such flaw. Lines are means over seeds; bands run from the lowest "
-        "seed to the highest. With the same seed, all stochastic methods see the same rows in the same order."
-    )
-    return Section("Figure 1: the methods compared", [text, *map(verdict, races)], charts=charts)
-
-
-def _rates(races: Sequence[Race]) -> Section:
-    names = list(races[0].curves)
-    slopes = {name: [each.slope(each.curves[name]) for each in races] for name in names}
-    kept = sum(slope <= THEORY_EXPONENTS[name] for name in names for slope in slopes[name])
+def _rates(races: Sequence[Race]) -> dict[str, str]:
+    slopes = {name: [each.slope(each.curves[name]) for each in races] for name in races[0].curves}
+    kept = [slope <= THEORY_EXPONENTS[name] for name, found in slopes.items() for slope in found]
+    rows = [[name, *found, THEORY_EXPONENTS[name]] for name, found in slopes.items()]
     sizes: list[list[Cell]] = []
-    for table, problem, *_ in races:
+    for data, problem, *_ in races:
         measured = problem.n, problem.d, problem.kappa() / problem.n
-        where = f"l1 ball, radius {table.radius:g}"
-        sizes.append([table.label, table.source, *measured, table.paper_kappa, table.loss, where])
-    text = (
-        "The theory's exponents are worst cases: a slope satisfies the theory if it is as steep or steeper. "
-        f"{kept} of the {len(names) * len(races)} slopes do, within the passes that were made."
-    )
-    table_1 = DataTable(
-        "Table 1: slope of log(F - F*) against log(passes), fitted to the tail",
-        ["method", *(each.table.label for each in races), "theory (convex)"],
-        [[name, *slopes[name], THEORY_EXPONENTS[name]] for name in names],
-        note=f"Tail: the passes beyond {TAIL:.0%} of the budget; mean over seeds.",
-    )
+        where = f"l1 ball, radius {data.radius:g}"
+        sizes.append([data.label, data.source, *measured, data.paper_kappa, data.loss, where])
     heads = ["data", "source", "n", "d", "kappa / n", "paper's kappa / n", "loss", "set"]
-    return Section(
-        "Tables 1 and 2: rates and data", [text], [], [table_1, DataTable("Table 2: the problems", heads, sizes)]
-    )
+    title = "Table 1: slope of log(F - F*) against log(passes), fitted to the tail"
+    return {
+        "kept": f"{sum(kept)} of the {len(kept)}",
+        "tail": f"{TAIL:.0%}",
+        "slopes": table(title, ["method", *(each.table.label for each in races), "theory (convex)"], rows),
+        "sizes": table("Table 2: the problems", heads, sizes),
+    }
 
 
-def _stopping(stoppings: Sequence[Stopping]) -> Section:
-    charts = []
-    rows: list[list[Cell]] = []
+def _stopping(stoppings: Sequence[Stopping]) -> dict[str, str]:
+    charts, rows = [], list[list[Cell]]()
     for found in stoppings:
-        series = [
-            Series(name, {"passes": found.passes, "value": column}, colour, dashed="bar" in name)
+        lines = [
+            Line(name, found.passes, column, colour, dashed="bar" in name)
             for colour, (name, column) in zip(STOPPING_COLOURS, found.curves.items(), strict=True)
         ]
-        charts.append(Chart(f"stop-{found.table.key}", found.table.label, PASSES, [("value", "gap or error")], series))
+        charts.append(chart(found.table.label, [Panel("passes over the data", "gap or error", lines)]))
         early = None if np.isnan(found.early) else f"{found.early:.0%}"
-        share = found.certified.certificate_seconds / found.certified.seconds
+        share = f"{found.certified.certificate_seconds / found.certified.seconds:.1%}"
         covered, checks = f"{found.covered:.1%}", found.certified.checks
-        rows.append([found.table.label, covered, early, found.overshoot, checks, f"{share:.1%}"])
-    text = [
-        "The estimated gap comes free with every step, and so does its error bar. In expectation, a step changes "
-        "the table of derivatives by the part b / n of the table's error H, and D_inf H bounds the error "
-        "of the estimate. The bar itself is an estimate: here it covers the error at "
-        f"{min(found.covered for found in stoppings):.1%} of the points or more, on each problem.",
-        "The bar is of first order in the table's error, and the Frank-Wolfe gap is itself a loose bound. The table "
-        "proves more: it is a point of the dual, so the estimated gap plus the "
-        "table's mean Fenchel-Young residual, of second order, bounds F - F* (docs/certificates.md). Each step samples "
-        "residuals at no cost, so a run knows when to check. A check needs predictions only, half a pass, and its "
-        "result is proven.",
-    ]
+        rows.append([found.table.label, covered, early, found.overshoot, checks, share])
     heads = [
         "data",
         "error within the bar",
@@ -275,12 +244,14 @@ def _stopping(stoppings: Sequence[Stopping]) -> Section:
         "certificates",
         "share of the time",
     ]
-    note = "Certificates: of a run with an unreachable tolerance, which takes all it is allowed."
-    table = DataTable("Stopping by the estimate, and the cost of certificates", heads, rows, note)
-    return Section("The gap as a stopping rule", text, charts, [table])
+    return {
+        "covered": f"{min(found.covered for found in stoppings):.1%}",
+        "stopping": "\n".join(charts),
+        "stops": table("Stopping by the estimate, and the cost of certificates", heads, rows),
+    }
 
 
-def _theory(measured: dict[int, Measured]) -> Section:
+def _theory(measured: dict[int, Measured]) -> dict[str, str]:
     quantities = (
         ("table_error", "E H_t", "Lemma 3: error of the table"),
         ("gap_error", "E |g - g^|", "Proposition 1: error of the estimated gap"),
@@ -288,34 +259,23 @@ def _theory(measured: dict[int, Measured]) -> Section:
     )
     charts = []
     for key, label, title in quantities:
-        series = []
-        for batch_size, found in measured.items():
-            columns = {"measured": getattr(found, key).mean(axis=0), "bound": getattr(found.bounds, key)(found.t)}
-            for name, colour in (("measured", "#0072b2"), ("bound", "#d55e00")):
-                values = {"t": found.t, key: columns[name]}
-                series.append(Series(f"{name}, b = {batch_size}", values, colour, dashed=batch_size > 1))
-        charts.append(Chart(f"theory-{key}", title, [("t", "step t")], [(key, label)], series))
+        lines = []
+        for b, found in measured.items():
+            mean, bound = getattr(found, key).mean(axis=0), getattr(found.bounds, key)(found.t)
+            lines.append(Line(f"measured, b = {b}", found.t, mean, "#0072b2", dashed=b > 1))
+            lines.append(Line(f"bound, b = {b}", found.t, bound, "#d55e00", dashed=b > 1))
+        charts.append(chart(title, [Panel("step t", label, lines)]))
     some = next(iter(measured.values()))
-    worst = min(float(found.gap_slack.min()) for found in measured.values())
-    text = [
-        f"A small problem ({some.bounds.n} rows) with exact diameters, mean over {len(some.table_error)} seeds. "
-        "With b rows per step the paper's rho = 1 - 1/n becomes 1 - b/n, and every constant is derived again.",
-        f"|g - g^| <= D_inf H must hold at every step, not only on average: the smallest slack seen is {worst:.2g}.",
-    ]
-    return Section("Theory: measured against bound", text, charts)
+    slack = min(float(found.gap_slack.min()) for found in measured.values())
+    seeds = str(len(some.table_error))
+    return {"rows": str(some.bounds.n), "seeds": seeds, "slack": f"{slack:.2g}", "theory": "\n".join(charts)}
 
 
-def _nonconvex(descents: Sequence[Descent]) -> Section:
-    charts = []
-    rows: list[list[Cell]] = []
-    for number, found in enumerate(descents):
-        series = [_band(name, {"passes": curve.passes}, {"gap": curve.gap}) for name, curve in found.curves.items()]
-        charts.append(Chart(f"nonconvex-{number}", found.title, PASSES, [("gap", "exact gap")], series))
-        start = float(found.curves["sfw"].gap[:, 0].mean())
-        rows.append([found.title, *map(found.least_gap, found.curves), start])
-    text = (
-        "Without convexity the exact gap measures stationarity: it is zero only where no feasible direction is a "
-        "descent direction. Theorem 2 states that its lower limit is zero. The table has the smallest gap of each run."
-    )
-    table = DataTable("Smallest exact gap", ["problem", "sfw", "fw", "at the start"], rows)
-    return Section("Non-convex losses", [text], charts, [table])
+def _nonconvex(descents: Sequence[Descent]) -> dict[str, str]:
+    charts, rows = [], list[list[Cell]]()
+    for found in descents:
+        lines = [Line(name, run.passes, run.gap, COLOURS[name]) for name, run in found.curves.items()]
+        charts.append(chart(found.title, [Panel("passes over the data", "exact gap", lines)]))
+        rows.append([found.title, *map(found.least_gap, found.curves), float(found.curves["sfw"].gap[:, 0].mean())])
+    heads = ["problem", "sfw", "fw", "at the start"]
+    return {"nonconvex": "\n".join(charts), "least": table("Smallest exact gap", heads, rows)}

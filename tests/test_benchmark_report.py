@@ -1,4 +1,4 @@
-"""The HTML report: text that stays text, numbers in tables, and the curves that its pictures show."""
+"""The HTML report of the benchmarks: text that stays text, numbers in tables, and the curves that its pictures show."""
 
 import re
 from base64 import b64decode
@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from frankwolfe.paper.report import Chart, DataTable, Report, Section, Series, draw, render
+pytest.importorskip("benchmarks.report", reason="benchmarks are not part of the source distribution")
+from benchmarks.report import Chart, DataTable, Report, Section, Series, draw, render
 
 HOSTILE = "</style><script>alert('x')</script> & <b>\"bold\"</b> $title \u2028"
 X = [("passes", "Passes over the data"), ("seconds", "Seconds")]
