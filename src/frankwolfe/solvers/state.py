@@ -27,6 +27,7 @@ SHAPES: dict[str, tuple[str, ...]] = {
     "at.curve intercept.curve": ("shifts", "shifts"),
     "atoms.active atoms.u": ("atoms",),
     "atoms.points": ("atoms", "size"),
+    "atoms.codes": ("atoms",),
     "hessian.chosen": ("chosen",),
     "hessian.H": ("chosen", "chosen"),
     "hessian.curvatures": ("curvatures",),
@@ -48,7 +49,13 @@ SHAPES: dict[str, tuple[str, ...]] = {
 
 ARRAYS = {name: shape for names, shape in SHAPES.items() for name in names.split()}
 
-INDICES = {"atoms.active": "size", "nonzero": "size", "hessian.chosen": "atoms", "columns": "width of the data"}
+INDICES = {
+    "atoms.active": "size",
+    "atoms.codes": "signed size",
+    "nonzero": "size",
+    "hessian.chosen": "atoms",
+    "columns": "width of the data",
+}
 """Arrays of ascending integers, and the dimension that bounds them. All other entries of `ARRAYS` are floats."""
 
 WEIGHTS = ("w", "values", "left", "right", "best.w", "recent.w", "start.w", "atoms.u", "atoms.points")
@@ -123,6 +130,7 @@ def _sizes_of(problem: Any) -> dict[str, int]:
     sizes = {
         "n": problem.n,
         "size": problem.size,
+        "signed size": 2 * problem.size,
         "predictions": int(np.prod(problem.samples.shape)),
         "shifts": max(1, problem.outputs),
         "width of the data": problem.d,

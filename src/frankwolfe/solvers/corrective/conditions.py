@@ -22,8 +22,8 @@ import numpy as np
 from frankwolfe.linalg.matrices import products_without_rounding
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.problem.linear_bounds import LinearBounds
-from frankwolfe.sets.base import Hull, Knapsack, tracker_of
-from frankwolfe.sets.coordinate import spent
+from frankwolfe.sets.base import Hull, Knapsack, Structure, tracker_of
+from frankwolfe.sets.coordinate import spent as shared_out
 from frankwolfe.solvers.corrective.active_atoms import ActiveAtoms, Vertices
 from frankwolfe.solvers.corrective.active_matrix import ActiveMatrix
 from frankwolfe.solvers.corrective.feasible_point import FeasiblePoint, feasible_point, rounding_of, without_rounding
@@ -49,148 +49,19 @@ MIN_NEW_ATOMS = 50
 
 
 class Domain(NamedTuple):
-    """Where the weights of active atoms may be: within bounds and perhaps a budget, or in an l1 ball.
+    """Where the weights of active atoms may be: within bounds and perhaps a budget.
 
     The budget bounds the sum of ``signs`` times the weights from both sides by ``total``.
     """
 
-    lower: Any = None
-    upper: Any = None
+    lower: np.ndarray
+    upper: np.ndarray
     total: tuple[float, float] | None = None
-    radius: float | None = None
     signs: Any = 1.0
 
 
 class ConditionColumns(ActiveAtoms):
-    """Active columns of a set whose vertices have one non-zero entry, or of a box.
-
-    Attributes
-    ----------
-    active : array of int
-        Active columns, ascending.
-    u : array
-        Their weights, without the shift of the set.
-    rest : array of shape (d,)
-        The weights without the part ``u``: a shift, and the columns at bounds of a box that are not active.
-    """
-
-    indirect = False
-    settled = True
-    covered = False
-
-    def __init__(self, problem: Problem, w: np.ndarray):
-        structure = problem.constraint.structure()
-        self.objective, self.problem, self.hull = problem.objective, problem, structure.hull
-        if self.hull is None:
-            low, high = structure.bounds
-            self.low, self.high = (np.array(np.broadcast_to(end, problem.size), float) for end in (low, high))
-            self.width = self.high - self.low
-        else:
-            self.zero = np.zeros(problem.size) if structure.shift is None else structure.shift
-            self.width = np.full(problem.size, self.hull.radius)
-        self._activate(w, self._inside(w))
-
-    def _inside(self, w: np.ndarray) -> np.ndarray:
-        """Return the columns that are not where columns without weight are."""
-        if self.hull is None:
-            return np.flatnonzero((w > self.low) & (w < self.high))
-        return np.flatnonzero(w - self.zero)
-
-    def _activate(self, w: np.ndarray, active: np.ndarray) -> None:
-        """Set the active columns at the point ``w``, and copy them."""
-        self.active, self.rest = active, w.copy()
-        if self.hull is None:
-            self.u = w[active]
-            self.rest[active] = 0.0
-        else:
-            self.u = (w - self.zero)[active]
-            self.rest = self.zero
-        self.base = self.objective.predict(self.rest).ravel() if self.rest.any() else None
-        self._use(ActiveMatrix.of_columns(self.objective, active))
-
-    def w(self, u: np.ndarray | None = None) -> np.ndarray:
-        """Return the weights of all columns, for the weights ``u`` of the active ones."""
-        w = self.rest.copy()
-        w[self.active] += self.u if u is None else u
-        return w
-
-    def widths(self) -> np.ndarray:
-        """Return the largest weights that the atoms may have."""
-        return self.width[self.active]
-
-    def slope(self, gradient: np.ndarray) -> np.ndarray:
-        """Return the slopes of the objective in the weights of the atoms."""
-        return gradient[self.active]
-
-    def sizes(self) -> np.ndarray:
-        """Return the sums of the sizes of all terms of the weights."""
-        sizes = np.abs(self.rest)
-        sizes[self.active] += np.abs(self.u)
-        return sizes
-
-    def hessian_at(self, curvatures: Any, shifts: int) -> np.ndarray:
-        """Return the Hessian of a quadratic model in the weights of the atoms."""
-        return self.hessian.at(curvatures, np.arange(len(self.u)), shifts)
-
-    def rows_of(self, side: LinearBounds) -> tuple[np.ndarray, np.ndarray]:
-        """Return the products of the conditions with the atoms, and with the rest of the weights."""
-        A = side.A[:, self.active]
-        return A if isinstance(A, np.ndarray) else A.toarray(), side.A @ self.rest
-
-    def domain(self) -> Domain:
-        """Return where the weights may be."""
-        if self.hull is None:
-            return Domain(self.low[self.active], self.high[self.active])
-        radius, zeros = self.hull.radius, np.zeros(len(self.u))
-        if self.hull.signed:
-            return Domain(radius=radius)
-        return Domain(zeros, zeros + np.inf, (-np.inf if self.hull.filled else radius, radius))
-
-    def gap(self, priced: np.ndarray, u: np.ndarray) -> float:
-        """Return ``max <priced, u - v>`` over all weights ``v`` within the limits."""
-        if self.hull is not None:
-            return self.hull.gap(priced, u)
-        ends = np.where(priced > 0.0, self.low[self.active], self.high[self.active])
-        return float(priced @ (u - ends))
-
-    def join(self, priced: np.ndarray, level: float, drop: bool) -> bool:
-        """Add the columns with the steepest priced slopes. ``drop`` removes those without weight. Return if any did.
-
-        ``level`` is the multiplier of the budget: only columns with steeper slopes are useful.
-        """
-        w = self.w()
-        inside = self._inside(w)
-        known = np.zeros(len(w), bool)
-        known[self.active] = True
-        if self.hull is None:
-            keys = np.where(w <= self.low, -priced, np.where(w >= self.high, priced, 0.0)) * self.width
-            level = 0.0
-        else:
-            keys = np.abs(priced) if self.hull.signed else -priced
-            level = max(level, 0.0) if self.hull.filled else level
-        keys = np.where(known, -np.inf, keys)
-        promising = np.flatnonzero(keys > (level + 1e-12 * abs(level) if np.isfinite(level) else level))
-        if not len(promising):
-            return False
-        room = max(MIN_NEW_ATOMS, (4 if drop else 1) * len(inside))
-        if len(promising) > room:
-            promising = promising[np.argpartition(keys[promising], -room)[-room:]]
-        kept = inside if drop else self.active
-        self._activate(w, np.union1d(kept, promising))
-        return True
-
-    def state(self) -> dict[str, Any]:
-        """Return the active columns, the weights and the Hessian as state entries."""
-        return {"atoms.active": self.active, "w": self.w()} | self.hessian.state()
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Set all attributes from a saved state."""
-        self._activate(state["w"].copy(), state["atoms.active"].copy())
-        self.hessian.restore(state)
-
-
-class BudgetColumns(ConditionColumns):
-    """Active columns of a set with bounds and a budget (`Knapsack`).
+    """Active columns of a set with bounds and a budget: a `Knapsack`, or a `Hull`, which has no bounds of its own.
 
     An atom is a column with a sign. Its weight is between zero and the bound of that sign, so that the budget is linear
     in the weights. A column of which both signs are active has two weights. They may cancel, so a quadratic model has a
@@ -202,44 +73,71 @@ class BudgetColumns(ConditionColumns):
         Active atoms, ascending: the column, or for a negative weight ``d`` plus the column.
     active, sign : array
         Their columns and signs.
+    u : array
+        Their weights, without the shift of the set.
     columns, place : array of int
         The different columns, ascending, and the place of each atom's column among them.
     near : array of shape (d,)
         The point at which least of the budget is used. Columns that are not active are there.
+    zero, rest : array of shape (d,)
+        The shift of the set, and the weights without shift and without the part ``u``.
     """
 
-    def __init__(self, problem: Problem, w: np.ndarray, knapsack: Knapsack):
-        self.objective, self.problem, self.knapsack, self.d = problem.objective, problem, knapsack, problem.size
-        low, high = knapsack.lower, knapsack.upper
+    indirect = False
+    settled = True
+
+    def __init__(self, problem: Problem, w: np.ndarray):
+        structure = problem.constraint.structure()
+        self.objective, self.problem, self.d = problem.objective, problem, problem.size
+        self.zero = np.zeros(self.d) if structure.shift is None else structure.shift
+        self.use_set(structure)
+        w = w - self.zero
+        self._activate(w, self._inside(w))
+
+    def use_set(self, structure: Structure) -> None:
+        """Set the bounds of the atoms and the budget."""
+        hull, knapsack = structure.hull, structure.knapsack
+        if hull is not None:
+            most = np.full(self.d, np.inf)
+            knapsack = Knapsack(-most if hull.signed else 0.0 * self.zero, most, hull.radius, not hull.filled)
+        assert knapsack is not None
+        low, high, self.radius, self.exhausted = knapsack
         self.near = np.clip(0.0, low, high)
         self.low = np.concatenate([np.maximum(low, 0.0), low])
         self.high = np.concatenate([high, np.minimum(high, 0.0)])
-        w = np.clip(w, low, high)
-        self._activate(w, self._inside(w))
 
     def _inside(self, w: np.ndarray) -> np.ndarray:
         """Return the atoms of columns that are not where columns without weight are."""
         return np.concatenate([np.flatnonzero(w > self.near), self.d + np.flatnonzero(w < self.near)])
 
-    def _activate(self, w: np.ndarray, active: np.ndarray) -> None:
-        """Set the active atoms at the point ``w``, and copy their columns."""
-        self.codes, self.active, self.rest = active, active % self.d, w.copy()
-        self.sign = np.where(active < self.d, 1.0, -1.0)
-        self.u = np.clip(w[self.active], self.low[active], self.high[active])
+    def _activate(self, w: np.ndarray, codes: np.ndarray) -> None:
+        """Set the active atoms at the weights ``w``, without the shift, and copy their columns."""
+        self.codes, self.active, self.rest = codes, codes % self.d, w.copy()
+        self.sign = np.where(codes < self.d, 1.0, -1.0)
+        self.u = np.clip(w[self.active], self.low[codes], self.high[codes])
         self.rest[self.active] = 0.0
-        self.base = self.objective.predict(self.rest).ravel() if self.rest.any() else None
+        self.base = self.objective.predict(self.zero + self.rest).ravel()
+        self.base = self.base if self.base.any() else None
         self.columns, self.place = np.unique(self.active, return_inverse=True)
         self._use(ActiveMatrix.of_columns(self.objective, self.columns))
 
     def w(self, u: np.ndarray | None = None) -> np.ndarray:
         """Return the weights of all columns, for the weights ``u`` of the active atoms."""
+        return self.zero + self._own(self.u if u is None else u)
+
+    def _own(self, u: np.ndarray) -> np.ndarray:
+        """Return the weights of all columns without the shift."""
         w = self.rest.copy()
-        np.add.at(w, self.active, self.u if u is None else u)
+        np.add.at(w, self.active, u)
         return w
 
     def predict(self, u: np.ndarray) -> Any:
         """Return the predictions for the weights ``u`` of the atoms."""
         return super().predict(np.bincount(self.place, u, len(self.columns)))
+
+    def slope(self, gradient: np.ndarray) -> np.ndarray:
+        """Return the slopes of the objective in the weights of the atoms."""
+        return gradient[self.active]
 
     def _products(self, alpha: Any) -> np.ndarray:
         """Return the products of the atoms' columns with the derivatives ``alpha``."""
@@ -262,59 +160,98 @@ class BudgetColumns(ConditionColumns):
         H[second, first] -= part
         return H
 
+    def rows_of(self, side: LinearBounds) -> tuple[np.ndarray, np.ndarray]:
+        """Return the products of the conditions with the atoms, and with the rest of the weights."""
+        A = side.A[:, self.active]
+        return A if isinstance(A, np.ndarray) else A.toarray(), side.A @ (self.zero + self.rest)
+
     def sizes(self) -> np.ndarray:
         """Return the sums of the sizes of all terms of the weights."""
-        sizes = np.abs(self.rest)
-        np.add.at(sizes, self.active, np.abs(self.u))
-        return sizes
+        return np.abs(self.zero + self.rest) + np.bincount(self.active, np.abs(self.u), self.d)
 
     def widths(self) -> np.ndarray:
         """Return the largest changes that the weights of the atoms may make."""
-        return self.high[self.codes] - self.low[self.codes]
+        return np.minimum(self.high[self.codes] - self.low[self.codes], self.radius)
 
     def domain(self) -> Domain:
         """Return where the weights may be."""
-        left = self.knapsack.radius - float(np.abs(self.rest).sum())
-        total = (left if self.knapsack.exhausted else -np.inf, left)
-        return Domain(self.low[self.codes], self.high[self.codes], total, signs=self.sign)
+        left = self.radius - float(np.abs(self.rest).sum())
+        total = (left if self.exhausted else -np.inf, left)
+        return Domain(self.low[self.codes], self.high[self.codes], total, self.sign)
 
     def gap(self, priced: np.ndarray, u: np.ndarray) -> float:
         """Return ``max <priced, u - v>`` over all weights ``v`` within the limits.
 
         The price of the budget is taken out of the sum, so that large terms do not cancel.
         """
-        low, high, sign = self.low[self.codes], self.high[self.codes], self.sign
-        left = self.knapsack.radius - float(np.abs(self.rest).sum())
+        low, high, (_, left), sign = self.domain()
         near = np.where(sign > 0.0, low, high)
         gains, rest = -sign * priced, max(left - float(np.abs(near).sum()), 0.0)
-        caps = np.where(gains > 0.0, high - low, 0.0) if not self.knapsack.exhausted else high - low
-        amounts = spent(gains, caps, rest)
+        amounts = shared_out(gains, np.where((gains > 0.0) | self.exhausted, self.widths(), 0.0), rest)
         used = amounts > 0.0
         level = float(gains[used].min()) if used.any() and float(amounts.sum()) >= rest * (1.0 - 1e-12) else 0.0
         v = near + sign * amounts
         return float((priced + level * sign) @ (u - v)) + level * float(np.abs(v).sum() - sign @ u)
 
-    def join(self, priced: np.ndarray, level: float, drop: bool) -> bool:
-        """Add the atoms with the steepest priced slopes. ``drop`` removes those without weight. Return if any did."""
-        w = self.w()
-        inside = self._inside(w)
+    def _keys(self, w: np.ndarray, priced: np.ndarray) -> np.ndarray:
+        """Return the decrease per unit of weight that each atom promises at the weights ``w``."""
         keys = np.concatenate([-priced, priced])
         outward = np.concatenate([self.near >= 0.0, self.near <= 0.0])
         keys[~outward | (self.low >= self.high)] = -np.inf
+        return keys
+
+    def join(self, priced: np.ndarray, level: float, drop: bool) -> bool:
+        """Add the atoms with the steepest priced slopes. ``drop`` removes those without weight. Return if any did.
+
+        ``level`` is the multiplier of the budget: only atoms with steeper slopes are useful.
+        """
+        w = self._own(self.u)
+        inside, keys = self._inside(w), self._keys(w, priced)
         keys[self.codes] = -np.inf
-        level = level if self.knapsack.exhausted else max(level, 0.0)
+        level = level if self.exhausted else max(level, 0.0)
         promising = np.flatnonzero(keys > (level + 1e-12 * abs(level) if np.isfinite(level) else level))
-        if not len(promising):
-            return False
         room = max(MIN_NEW_ATOMS, (4 if drop else 1) * len(inside))
         if len(promising) > room:
             promising = promising[np.argpartition(keys[promising], -room)[-room:]]
-        self._activate(w, np.union1d(inside if drop else self.codes, promising))
-        return True
+        if len(promising):
+            self._activate(w, np.union1d(inside if drop else self.codes, promising))
+        return bool(len(promising))
 
     def state(self) -> dict[str, Any]:
         """Return the active atoms, the weights and the Hessian as state entries."""
-        return super().state() | {"atoms.active": self.codes}
+        return {"atoms.codes": self.codes, "w": self.w()} | self.hessian.state()
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Set all attributes from a saved state."""
+        self._activate(state["w"] - self.zero, state["atoms.codes"].copy())
+        self.hessian.restore(state)
+
+
+class BoxColumns(ConditionColumns):
+    """Active columns of a box. There is no budget, and columns that are not active are at a bound."""
+
+    def use_set(self, structure: Structure) -> None:
+        """Set the bounds of the atoms: each column is one, whatever its sign."""
+        assert structure.bounds is not None
+        self.low, self.high = (np.array(np.broadcast_to(end, self.d), float) for end in structure.bounds)
+        self.radius, self.exhausted = np.inf, False
+
+    def _inside(self, w: np.ndarray) -> np.ndarray:
+        """Return the columns that are not at a bound."""
+        return np.flatnonzero((w > self.low) & (w < self.high))
+
+    def domain(self) -> Domain:
+        """Return where the weights may be."""
+        return Domain(self.low[self.active], self.high[self.active])
+
+    def gap(self, priced: np.ndarray, u: np.ndarray) -> float:
+        """Return ``max <priced, u - v>`` over all weights ``v`` within the limits."""
+        low, high, *_ = self.domain()
+        return float(priced @ (u - np.where(priced > 0.0, low, high)))
+
+    def _keys(self, w: np.ndarray, priced: np.ndarray) -> np.ndarray:
+        """Return the decrease that each column at a bound promises on the way to the other one."""
+        return np.where(w <= self.low, -priced, np.where(w >= self.high, priced, 0.0)) * (self.high - self.low)
 
 
 class ConditionVertices(Vertices):
@@ -461,12 +398,10 @@ class ConditionedSolver(Conditioned, CorrectiveSolver):
     def _atoms_at(self, w: np.ndarray) -> Any:
         """Return the active set at the point ``w``."""
         structure = self.problem.constraint.structure()
-        if structure.knapsack is not None and structure.shift is None:
-            return BudgetColumns(self.problem, w, structure.knapsack)
-        if structure.hull is None and structure.bounds is None:
+        if structure.hull is None and structure.bounds is None and structure.knapsack is None:
             kind = ModelVertices if self.problem.size <= MOST_WEIGHTS else ConditionVertices
             return kind(self.problem, self._start, structure.shift)
-        return ConditionColumns(self.problem, w)
+        return (ConditionColumns if structure.bounds is None else BoxColumns)(self.problem, w)
 
     def warm_up(self) -> None:
         """Compile the kernels, or load them from the cache, by two rounds on the first eight rows."""
@@ -482,11 +417,12 @@ class ConditionedSolver(Conditioned, CorrectiveSolver):
         same = problem.samples.rows is self.problem.samples.rows and problem.side is self.side
         if not (same and type(atoms) is ConditionColumns and structure.hull and structure.shift is None):
             return False
-        if not np.array_equal(structure.hull.fit(atoms.u), atoms.u):
+        if float(np.abs(atoms.u).sum()) > structure.hull.radius:
             return False
         found = self._exact()
         self.problem, self.rows_read, self.stuck, self.bound = problem, 0, False, LowerBound(problem)
-        atoms.problem, atoms.hull, atoms.width = problem, structure.hull, np.full(problem.size, structure.hull.radius)
+        atoms.problem = problem
+        atoms.use_set(structure)
         self._forget_progress()
         self.last_value, self.level = np.inf, -np.inf
         gap = self.at.proven(self._gap_at(found.gradient, self.point()))
@@ -645,17 +581,15 @@ class ConditionedSolver(Conditioned, CorrectiveSolver):
         unit = np.minimum(atoms.widths(), np.sqrt(value / np.maximum(np.einsum("jj->j", H), 1e-300)))
         for left in reversed(range(tries)):
             lower, upper = (ends - rest for ends in self._tightened())
+            given = rows, lower, upper
             if domain.total is not None:
                 least, most = domain.total
                 budget = np.broadcast_to(domain.signs, (1, len(slope)))
                 given = np.vstack([rows, budget]), np.append(lower, least), np.append(upper, most)
-            else:
-                given = rows, lower, upper
-            program = Program(H, slope, atoms.u, *given, domain.lower, domain.upper, domain.radius)
-            found = minimise(program, unit, value, self.face)
+            found = minimise(Program(H, slope, atoms.u, *given, domain.lower, domain.upper), unit, value, self.face)
             self.face = found.face
-            if domain.lower is not None:  # scaling may have put a weight beyond its bound by a rounding
-                found = found._replace(x=np.clip(found.x, domain.lower, domain.upper))
+            # scaling may have put a weight beyond its bound by a rounding
+            found = found._replace(x=np.clip(found.x, domain.lower, domain.upper))
             missed = (self.side.excess(atoms.w(found.x)) != 0.0) & (lower < upper) & (self.slack > 0.0)
             if left == 0 or not missed.any():
                 break
@@ -666,7 +600,7 @@ class ConditionedSolver(Conditioned, CorrectiveSolver):
                 held = (found.face.tight[: self.side.m] == 0) & (products >= lower) & (products <= upper)
                 self.slack = np.where(held, self.slack, 0.0)
         self.multipliers = found.multipliers[: self.side.m]
-        self.level = found.level if domain.total is None else float(found.multipliers[-1])
+        self.level = 0.0 if domain.total is None else float(found.multipliers[-1])
         return found.x
 
     def _face_at(self, before: Face | None) -> Face:
@@ -674,8 +608,6 @@ class ConditionedSolver(Conditioned, CorrectiveSolver):
         domain, u = self.atoms.domain(), self.atoms.u
         if before is None:
             before = Face(u != 0.0, u, np.zeros(self.side.m + (domain.total is not None), np.intp))
-        if domain.radius is not None:
-            return before._replace(free=u != 0.0, side=np.where(u < 0.0, -1, 1))
         return before._replace(free=(u > domain.lower) & (u < domain.upper), side=np.where(u >= domain.upper, 1, -1))
 
     def _tightened(self) -> tuple[np.ndarray, np.ndarray]:

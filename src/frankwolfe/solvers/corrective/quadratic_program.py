@@ -1,9 +1,9 @@
 """Quadratic programs with bounds on the variables and on linear rows, for up to some thousand variables.
 
     minimise    <slope, x - start> + (x - start)' H (x - start) / 2
-    subject to  least <= rows x <= most   and either   lower <= x <= upper   or   |x_1| + ... + |x_k| <= radius
+    subject to  least <= rows x <= most,   lower <= x <= upper
 
-A *face* says which variables are at a bound, or zero, and which rows are tight. On the right face the minimiser solves
+A *face* says which variables are at a bound and which rows are tight. On the right face the minimiser solves
 one linear system. `minimise` therefore first tries the face of an earlier, similar program and corrects it a few times
 (a primal-dual active-set method). If that does not converge, an interior-point method (Mehrotra's predictor-corrector)
 finds the face, and its own answer is the next choice. Where it fails too, as it may if no point is strictly feasible,
@@ -34,10 +34,7 @@ MOST_FACES = 15
 
 
 class Program(NamedTuple):
-    """A quadratic program, see the top of the file. Bounds may be infinite, and ``lower < upper``.
-
-    With a ``radius`` the variables have no bounds of their own, and ``weights`` are their weights in the l1 norm.
-    """
+    """A quadratic program, see the top of the file. Bounds may be infinite, and ``lower < upper``."""
 
     H: np.ndarray
     slope: np.ndarray
@@ -45,14 +42,11 @@ class Program(NamedTuple):
     rows: np.ndarray
     least: np.ndarray
     most: np.ndarray
-    lower: Any = None
-    upper: Any = None
-    radius: float | None = None
-    weights: Any = None
+    lower: np.ndarray
+    upper: np.ndarray
 
     def scaled(self, unit: np.ndarray, size: np.ndarray, value: float) -> "Program":
         """Return the program for ``x / unit``, with rows divided by ``size`` and the objective by ``value``."""
-        level = float(unit.max(initial=0.0)) or 1.0
         return Program(
             self.H * (unit / value) * unit[:, None],
             self.slope * (unit / value),
@@ -60,10 +54,8 @@ class Program(NamedTuple):
             self.rows * unit / size[:, None],
             self.least / size,
             self.most / size,
-            None if self.lower is None else self.lower / unit,
-            None if self.upper is None else self.upper / unit,
-            None if self.radius is None else self.radius / level,
-            None if self.radius is None else unit / level,
+            self.lower / unit,
+            self.upper / unit,
         )
 
     def gradient(self, x: np.ndarray) -> np.ndarray:
@@ -81,31 +73,31 @@ class Face(NamedTuple):
     Attributes
     ----------
     free : array of bool of shape (k,)
-        Variables that are not at a bound or, with a radius, not zero.
+        Variables that are not at a bound.
     side : array of int of shape (k,)
-        Of a variable at a bound, -1 for the lower and 1 for the upper one. With a radius, the sign of the variable.
+        Of a variable at a bound, -1 for the lower and 1 for the upper one.
     tight : array of int of shape (m,)
         -1 if a row is at ``least``, 1 if it is at ``most``, else 0. Equations count as tight whatever is said here.
-    spent : bool
-        Whether the l1 norm equals the radius.
     """
 
     free: np.ndarray
     side: np.ndarray
     tight: np.ndarray
-    spent: bool = False
+
+    def at_bounds(self, program: Program, x: np.ndarray) -> np.ndarray:
+        """Return ``x`` with the variables that are not free at their bounds."""
+        return np.where(self.free, x, np.where(self.side < 0, program.lower, program.upper))
 
 
 class Minimiser(NamedTuple):
     """The answer: the variables, the multipliers of the rows (positive ones belong to ``most``), and the face.
 
-    ``level`` is the multiplier of the radius. ``exact`` is False if the face is not proven to be the right one. The
-    answer then has the accuracy of the interior-point method.
+    ``exact`` is False if the face is not proven to be the right one. The answer then has the accuracy of the
+    interior-point method.
     """
 
     x: np.ndarray
     multipliers: np.ndarray
-    level: float
     face: Face
     exact: bool
 
@@ -159,8 +151,7 @@ def minimise(
         found = inside._replace(x=_snapped(scaled, inside.x, inside.face))
         if not (score <= SOLVED and _miss(scaled, found.x) <= SOLVED):
             found = _linear(scaled) or found
-    level = found.level * value / (float(unit.max(initial=0.0)) or 1.0)
-    return found._replace(x=unit * found.x, multipliers=found.multipliers * (value / size), level=level)
+    return found._replace(x=unit * found.x, multipliers=found.multipliers * (value / size))
 
 
 # --- active sets --------------------------------------------------------------------------------------------------
@@ -175,26 +166,26 @@ def _corrected(program: Program, face: Face) -> Minimiser | None:
     tried = set[bytes]()
     face = face._replace(tight=np.where(program.least == program.most, 1, face.tight))
     for _ in range(MOST_FACES):
-        key = face.free.tobytes() + face.side.tobytes() + face.tight.tobytes() + bytes([face.spent])
+        key = face.free.tobytes() + face.side.tobytes() + face.tight.tobytes()
         if key in tried:
             return None
         tried.add(key)
         found = _on_face(program, face)
         if found is None:
             return None
-        x, multipliers, level = found
-        better = _next_face(program, face, x, multipliers, level)
+        x, multipliers = found
+        better = _next_face(program, face, x, multipliers)
         if better is None:
-            x = x if program.lower is None else np.clip(x, program.lower, program.upper)
+            x = np.clip(x, program.lower, program.upper)
             # a ridge and dependent rows may cost digits: the last ones come from the tight rows alone
-            return Minimiser(_snapped(program, x, face), multipliers, level, face, True)
+            return Minimiser(_snapped(program, x, face), multipliers, face, True)
         face = better
     return None
 
 
-def _next_face(program: Program, face: Face, x: np.ndarray, multipliers: np.ndarray, level: float) -> Face | None:
+def _next_face(program: Program, face: Face, x: np.ndarray, multipliers: np.ndarray) -> Face | None:
     """Return the face with all wrong constraints corrected, None if there are none."""
-    free, side, tight, spent = face
+    free, side, tight = face
     cost, products = program.gradient(x) + program.rows.T @ multipliers, program.rows @ x
     room = TOLERANCE * (1.0 + np.abs(x).max(initial=0.0))
     dual = TOLERANCE * (1.0 + np.abs(program.slope).max(initial=0.0))
@@ -203,42 +194,21 @@ def _next_face(program: Program, face: Face, x: np.ndarray, multipliers: np.ndar
     above = (tight == 0) & (products > program.most + room)
     wrong = loosened | below | above
     tight = np.where(below, -1, np.where(above, 1, np.where(loosened, 0, tight)))
-    if program.radius is None:
-        low, high = free & (x < program.lower - room), free & (x > program.upper + room)
-        freed = ~free & (side * cost > dual)
-        side, free = np.where(low, -1, np.where(high, 1, side)), (free & ~low & ~high) | freed
-        changed = wrong.any() or low.any() or high.any() or freed.any()
-        return Face(free, side, tight) if changed else None
-    weights, changed = program.weights, bool(wrong.any())
-    if not spent:
-        side = np.where(free & (x != 0.0), np.sign(x), side).astype(side.dtype)
-        if float(weights @ np.abs(x)) > program.radius * (1.0 + TOLERANCE):
-            spent = changed = True
-    else:
-        turned = free & (x * side < -room)
-        free, changed = free & ~turned, changed or bool(turned.any())
-        if level < -dual:
-            spent, changed = False, True
-    freed = ~face.free & (np.abs(cost) > max(level, 0.0) * weights + dual)
-    side = np.where(freed, np.where(cost > 0.0, -1, 1), side)
-    return Face(free | freed, side, tight, spent) if changed or freed.any() else None
+    low, high = free & (x < program.lower - room), free & (x > program.upper + room)
+    freed = ~free & (side * cost > dual)
+    if not (wrong.any() or low.any() or high.any() or freed.any()):
+        return None
+    return Face((free & ~low & ~high) | freed, np.where(low, -1, np.where(high, 1, side)), tight)
 
 
-def _on_face(program: Program, face: Face) -> tuple[np.ndarray, np.ndarray, float] | None:
-    """Return the minimiser on a face and the multipliers of rows and radius; None if the system is not solved.
+def _on_face(program: Program, face: Face) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the minimiser on a face and the multipliers of the rows; None if the system is not solved.
 
     The system is solved with a small ridge, which tolerates dependent columns and rows. Iterative refinement removes
     its effect.
     """
-    free, tight = face.free, np.flatnonzero(face.tight)
-    if program.radius is None:
-        x = np.where(free, program.start, np.where(face.side < 0, program.lower, program.upper))
-    else:
-        x = np.where(free, program.start, 0.0)
+    free, tight, x = face.free, np.flatnonzero(face.tight), face.at_bounds(program, program.start)
     rows, bounds = program.rows[tight], np.where(face.tight < 0, program.least, program.most)[tight]
-    if face.spent and program.radius is not None:
-        rows = np.vstack([rows, program.weights * face.side * free])
-        bounds = np.append(bounds, program.radius)
     B, H = rows[:, free], program.H[np.ix_(free, free)]
     solve = _saddle_solver(H, B)
     if solve is None:
@@ -261,8 +231,8 @@ def _on_face(program: Program, face: Face) -> tuple[np.ndarray, np.ndarray, floa
         return None
     x, y = best
     multipliers = np.zeros(len(program.rows))
-    multipliers[tight] = y[: len(tight)]
-    return x, multipliers, float(y[-1]) if face.spent else 0.0
+    multipliers[tight] = y
+    return x, multipliers
 
 
 Solve = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -309,79 +279,41 @@ def _schur_solver(S: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
 # --- interior points ------------------------------------------------------------------------------------------------
 
 
-class _Parts(NamedTuple):
-    """Non-negative or bounded variables ``v`` of the interior-point method, with ``x = v`` or ``x = v_1 - v_2``.
+class _Rows(NamedTuple):
+    """The rows of a program in one direction: inequalities ``G x <= h`` and, at the end, equations.
 
     Attributes
     ----------
-    program : Program
-        The program.
     G, h : arrays
-        All rows as inequalities ``G v <= h`` and, at the end, equations.
+        The rows and their right-hand sides.
+    owner, sign : arrays
+        The row of the program that each is, and -1 if it is turned around.
     loose : array of bool
-        Which rows of ``G`` are inequalities.
+        Which are inequalities.
     """
 
-    program: Program
     G: np.ndarray
     h: np.ndarray
+    owner: np.ndarray
+    sign: np.ndarray
     loose: np.ndarray
 
     @classmethod
-    def of(cls, program: Program) -> "_Parts":
-        """Return the variables and rows of a program."""
-        rows, least, most = program.rows, program.least, program.most
+    def of(cls, program: Program) -> "_Rows":
+        """Return the rows of a program."""
+        least, most = program.least, program.most
         equation = least == most
-        up, down = np.isfinite(most) & ~equation, np.isfinite(least) & ~equation
-        pieces, ends = [rows[up], -rows[down]], [most[up], -least[down]]
-        if program.radius is not None:
-            pieces, ends = [*pieces, np.zeros((1, rows.shape[1]))], [*ends, [program.radius]]
-        count = sum(map(len, pieces))
-        G, h = np.vstack([*pieces, rows[equation]]), np.concatenate([*ends, most[equation]])
-        if program.radius is not None:
-            G = np.hstack([G, -G])
-            G[count - 1] = np.tile(program.weights, 2)
-        return cls(program, G, h, np.arange(len(h)) < count)
-
-    def weights(self, v: np.ndarray) -> np.ndarray:
-        """Return ``x``."""
-        k = len(self.program.slope)
-        return v if self.program.radius is None else v[:k] - v[k:]
-
-    def gradient(self, v: np.ndarray) -> np.ndarray:
-        """Return the gradient of the objective in ``v``."""
-        slope = self.program.gradient(self.weights(v))
-        return slope if self.program.radius is None else np.concatenate([slope, -slope])
-
-    def solver(self, D: np.ndarray, ridge: float) -> Callable[[np.ndarray], np.ndarray]:
-        """Return a function that solves systems with the Hessian in ``v`` plus the diagonal ``D``.
-
-        Of two variables per column, one is eliminated, so the matrix to factorise is not larger.
-        """
-        K, k = self.program.H.copy(), len(self.program.slope)
-        if self.program.radius is None:
-            np.einsum("jj->j", K)[:] += D + ridge
-            factor = cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
-            return lambda b: cho_solve(factor, b, check_finite=False)
-        one, two = D[:k], D[k:]
-        np.einsum("jj->j", K)[:] += one * (two / (one + two)) + ridge
-        factor = cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
-        share_one, share_two = one / (one + two), two / (one + two)
-
-        def solve(b: np.ndarray) -> np.ndarray:
-            b = b.T  # the last axis counts variables
-            first, second, total = b[..., :k], b[..., k:], b[..., :k] + b[..., k:]
-            x = cho_solve(factor, (first * share_two - second * share_one).T, check_finite=False).T
-            total = total / (one + two)
-            return np.concatenate([total + share_two * x, total - share_one * x], axis=-1).T
-
-        return solve
+        up, down = (np.flatnonzero(np.isfinite(ends) & ~equation) for ends in (most, least))
+        owner = np.concatenate([up, down, np.flatnonzero(equation)])
+        sign = np.where((np.arange(len(owner)) >= len(up)) & ~equation[owner], -1.0, 1.0)
+        h = sign * np.where(sign > 0.0, most[owner], least[owner])
+        return cls(sign[:, None] * program.rows[owner], h, owner, sign, ~equation[owner])
 
 
 class _Iterate(NamedTuple):
-    """Variables ``v`` with the multipliers ``z`` and ``w`` of their bounds; slacks ``t`` of rows, multipliers ``y``."""
+    """Variables ``x`` with the multipliers ``z`` and ``w`` of their bounds; slacks ``t`` of rows, multipliers ``y``."""
 
-    v: np.ndarray
+    x: np.ndarray
     z: np.ndarray
     w: np.ndarray
     t: np.ndarray
@@ -391,70 +323,66 @@ class _Iterate(NamedTuple):
 def _interior(program: Program) -> tuple[Minimiser, float]:
     """Return the minimiser by Mehrotra's method, with a guess of the face, and its largest residual.
 
-    Rows become inequalities ``G v + t = h`` with slacks ``t > 0``, and equations. Bounds of variables hold strictly at
+    Rows become inequalities ``G x + t = h`` with slacks ``t > 0``, and equations. Bounds of variables hold strictly at
     all iterates.
     """
-    parts, k = _Parts.of(program), len(program.slope)
-    doubled = program.radius is not None
-    lower = np.zeros(2 * k) if doubled else program.lower
-    upper = np.full(2 * k, np.inf) if doubled else program.upper
-    start = np.concatenate([np.maximum(program.start, 0.0), np.maximum(-program.start, 0.0)])
-    start = start if doubled else program.start
-    below, above, loose = np.isfinite(lower), np.isfinite(upper), parts.loose
+    rows, k, lower, upper = _Rows.of(program), len(program.slope), program.lower, program.upper
+    below, above, loose = np.isfinite(lower), np.isfinite(upper), rows.loose
     inset = np.minimum(0.3 * np.where(below & above, upper - lower, np.inf), 1.0 / k)
-    v = np.clip(start, np.where(below, lower + inset, -np.inf), np.where(above, upper - inset, np.inf))
+    x = np.clip(program.start, np.where(below, lower + inset, -np.inf), np.where(above, upper - inset, np.inf))
     price = program.price()
     at = _Iterate(
-        v,
+        x,
         np.where(below, price, 0.0),
         np.where(above, price, 0.0),
-        np.where(loose, np.maximum(parts.h - parts.G @ v, 0.1), 0.0),
+        np.where(loose, np.maximum(rows.h - rows.G @ x, 0.1), 0.0),
         np.where(loose, price, 0.0),
     )
-    best, least, vain = at, np.inf, 0
+    best, least, failures = at, np.inf, 0
     for _ in range(80):
-        p = np.where(below, np.maximum(at.v - lower, 1e-18), 1.0)  # rounding may put a variable onto its bound
-        q = np.where(above, np.maximum(upper - at.v, 1e-18), 1.0)
-        dual = parts.gradient(at.v) - at.z + at.w + parts.G.T @ at.y
-        primal = parts.G @ at.v + at.t - parts.h
+        p = np.where(below, np.maximum(at.x - lower, 1e-18), 1.0)  # rounding may put a variable onto its bound
+        q = np.where(above, np.maximum(upper - at.x, 1e-18), 1.0)
+        dual = program.gradient(at.x) - at.z + at.w + rows.G.T @ at.y
+        primal = rows.G @ at.x + at.t - rows.h
         count = max(1, int(below.sum() + above.sum() + loose.sum()))
         mu = float(p @ at.z + q @ at.w + at.t @ at.y) / count
         score = max(np.abs(dual).max(initial=0.0) / price, np.abs(primal).max(initial=0.0), mu * count / price)
-        vain = 0 if score < 0.9 * least else vain + 1
+        failures = 0 if score < 0.9 * least else failures + 1
         if score < least:
             best, least = at, score
-        if vain == 10 or score <= 1e-13 or not score <= 1e8 * max(least, 1e-12):
+        if failures == 10 or score <= 1e-13 or not score <= 1e8 * max(least, 1e-12):
             break
-        step = _newton_step(parts, at, (p, q, below, above), dual, primal)
+        step = _newton_step(program.H, rows, at, (p, q, below, above), dual, primal)
         if step is None:
             break
         rooms = ((p, 1.0), (q, -1.0))
         ahead = step(p * at.z, q * at.w, at.t * at.y)
         a = _longest(at, ahead, rooms, (below, above, loose))
-        left = np.where(below, (p + a * ahead.v) * (at.z + a * ahead.z), 0.0).sum()
-        left += np.where(above, (q - a * ahead.v) * (at.w + a * ahead.w), 0.0).sum()
+        left = np.where(below, (p + a * ahead.x) * (at.z + a * ahead.z), 0.0).sum()
+        left += np.where(above, (q - a * ahead.x) * (at.w + a * ahead.w), 0.0).sum()
         left += ((at.t + a * ahead.t) * (at.y + a * ahead.y))[loose].sum()
         goal = mu * min(1.0, max(float(left) / count / mu, 0.0) ** 3) if mu > 0.0 else 0.0
         move = step(
-            p * at.z + ahead.v * ahead.z - goal,
-            q * at.w - ahead.v * ahead.w - goal,
+            p * at.z + ahead.x * ahead.z - goal,
+            q * at.w - ahead.x * ahead.w - goal,
             at.t * at.y + ahead.t * ahead.y - goal,
         )
         a = 0.995 * _longest(at, move, rooms, (below, above, loose))
         a = min(1.0, a / 0.995 if a >= 0.995 else a)
         at = _Iterate(*(old + a * change for old, change in zip(at, move, strict=True)))
-    return _read_off(program, parts, best, lower, upper), float(least)
+    return _read_off(program, rows, best), float(least)
 
 
 def _newton_step(
-    parts: _Parts, at: _Iterate, bounds: tuple[np.ndarray, ...], dual: np.ndarray, primal: np.ndarray
+    H: np.ndarray, rows: _Rows, at: _Iterate, bounds: tuple[np.ndarray, ...], dual: np.ndarray, primal: np.ndarray
 ) -> Callable[[np.ndarray, np.ndarray, np.ndarray], _Iterate] | None:
     """Return a function from residuals of the complementarity conditions to a Newton step; None without a factor."""
-    (p, q, below, above), G, loose = bounds, parts.G, parts.loose
-    largest = max(float(np.einsum("jj->j", parts.program.H).max(initial=0.0)), 1e-300)
+    (p, q, below, above), G, loose, K = bounds, rows.G, rows.loose, H.copy()
+    largest = max(float(np.einsum("jj->j", H).max(initial=0.0)), 1e-300)
     ratio = np.where(loose, at.t / np.where(loose, np.maximum(at.y, 1e-300), 1.0), 0.0)
     try:
-        solve = parts.solver(at.z / p + at.w / q, 1e-14 * largest)
+        np.einsum("jj->j", K)[:] += at.z / p + at.w / q + 1e-14 * largest
+        solve = partial(cho_solve, cho_factor(K, lower=True, overwrite_a=True, check_finite=False), check_finite=False)
         inner = solve(G.T)
         S = G @ inner
         np.einsum("jj->j", S)[:] += ratio
@@ -467,9 +395,9 @@ def _newton_step(
         alone = solve(-dual - np.where(below, pz / p, 0.0) + np.where(above, qw / q, 0.0))
         wanted = -primal + np.where(loose, ty / np.where(loose, at.y, 1.0), 0.0)
         y = np.zeros(0) if schur is None else cho_solve(schur, G @ alone - wanted, check_finite=False)
-        v = alone - inner @ y
-        z, w = np.where(below, -(pz + at.z * v) / p, 0.0), np.where(above, (at.w * v - qw) / q, 0.0)
-        return _Iterate(v, z, w, np.where(loose, -primal - G @ v, 0.0), y)
+        x = alone - inner @ y
+        z, w = np.where(below, -(pz + at.z * x) / p, 0.0), np.where(above, (at.w * x - qw) / q, 0.0)
+        return _Iterate(x, z, w, np.where(loose, -primal - G @ x, 0.0), y)
 
     return step
 
@@ -477,37 +405,25 @@ def _newton_step(
 def _longest(at: _Iterate, move: _Iterate, rooms: Any, which: tuple[np.ndarray, np.ndarray, np.ndarray]) -> float:
     """Return the largest step, at most 1, at which all slacks and multipliers stay non-negative."""
     below, above, loose = which
-    pairs = [(room[on], sign * move.v[on]) for (room, sign), on in zip(rooms, (below, above), strict=True)]
+    pairs = [(room[on], sign * move.x[on]) for (room, sign), on in zip(rooms, (below, above), strict=True)]
     pairs += [(at.z[below], move.z[below]), (at.w[above], move.w[above])]
     pairs += [(at.t[loose], move.t[loose]), (at.y[loose], move.y[loose])]
     steps = [(-old[change < 0.0] / change[change < 0.0]).min(initial=np.inf) for old, change in pairs]
     return min(1.0, float(min(steps)))
 
 
-def _read_off(program: Program, parts: _Parts, at: _Iterate, lower: np.ndarray, upper: np.ndarray) -> Minimiser:
+def _read_off(program: Program, rows: _Rows, at: _Iterate) -> Minimiser:
     """Return the minimiser for an iterate: a bound is on the face if its slack is smaller than its multiplier.
 
     Both count in units of their own: slacks are about one, multipliers about `Program.price`.
     """
-    x, k, price = parts.weights(at.v), len(program.slope), program.price()
-    z, w = at.z / price, at.w / price
-    p, q = np.where(np.isfinite(lower), at.v - lower, np.inf), np.where(np.isfinite(upper), upper - at.v, np.inf)
-    active, equation = at.t < at.y / price, program.least == program.most
-    y = np.where(active | ~parts.loose, at.y, 0.0)
-    up, down = np.isfinite(program.most) & ~equation, np.isfinite(program.least) & ~equation
-    first, last = int(up.sum()), int(up.sum() + down.sum())
-    multipliers, tight = np.zeros(len(program.rows)), np.where(equation, 1, 0)
-    multipliers[up] += y[:first]
-    multipliers[down] -= y[first:last]
-    tight[np.flatnonzero(up)[active[:first]]] = 1
-    tight[np.flatnonzero(down)[active[first:last]]] = -1
-    if program.radius is None:
-        multipliers[equation] = y[last:]
-        side = np.where(q < w, 1, -1)
-        return Minimiser(x, multipliers, 0.0, Face((p >= z) & (q >= w), side, tight), False)
-    multipliers[equation] = y[last + 1 :]
-    free, spent = (at.v[:k] >= z[:k]) | (at.v[k:] >= z[k:]), bool(active[last])
-    return Minimiser(x, multipliers, float(y[last]), Face(free, np.where(x < 0.0, -1, 1), tight, spent), False)
+    m, price = len(program.rows), program.price()
+    z, w, p, q = at.z / price, at.w / price, at.x - program.lower, program.upper - at.x
+    active = ~rows.loose | (at.t < at.y / price)
+    multipliers = np.bincount(rows.owner, rows.sign * np.where(active, at.y, 0.0), m)
+    tight = np.zeros(m, np.intp)
+    tight[rows.owner[active]] = rows.sign[active]
+    return Minimiser(at.x, multipliers, Face((p >= z) & (q >= w), np.where(q < w, 1, -1), tight), False)
 
 
 def _miss(program: Program, x: np.ndarray) -> float:
@@ -520,24 +436,18 @@ def _linear(program: Program) -> Minimiser | None:
     """Return the minimiser of the linear part of the objective, None if there is none."""
     from scipy.optimize import linprog  # slow to import
 
-    parts, k = _Parts.of(program), len(program.slope)
-    loose, slope = parts.loose, program.slope
-    slope = slope if program.radius is None else np.concatenate([slope, -slope])
-    limits = (
-        [(0.0, None)] * (2 * k) if program.radius is not None else [*zip(program.lower, program.upper, strict=True)]
-    )
-    G, h = parts.G, parts.h
+    rows = _Rows.of(program)
+    G, h, loose = rows.G, rows.h, rows.loose
+    limits = [*zip(program.lower, program.upper, strict=True)]
     options = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
-    found = linprog(slope, G[loose], h[loose], G[~loose], h[~loose], limits, method="highs-ds", options=options)
+    found = linprog(program.slope, G[loose], h[loose], G[~loose], h[~loose], limits, method="highs-ds", options=options)
     if found.status != 0:
         return None
-    y, v = np.zeros(len(h)), np.maximum(found.x, 0.0) if program.radius is not None else found.x
+    x, y = found.x, np.zeros(len(h))
     y[loose], y[~loose] = -found.ineqlin.marginals, -found.eqlin.marginals
-    lower = np.zeros(2 * k) if program.radius is not None else program.lower
-    upper = np.full(2 * k, np.inf) if program.radius is not None else program.upper
-    z, w = np.where(v <= lower, 1.0, 0.0), np.where(v >= upper, 1.0, 0.0)
-    t = np.where(loose & (y > 0.0), 0.0, np.maximum(h - G @ v, 1e-300))
-    answer = _read_off(program, parts, _Iterate(v, z, w, t, y), lower, upper)
+    z, w = np.where(x <= program.lower, 1.0, 0.0), np.where(x >= program.upper, 1.0, 0.0)
+    t = np.where(loose & (y > 0.0), 0.0, np.maximum(h - G @ x, 1e-300))
+    answer = _read_off(program, rows, _Iterate(x, z, w, t, y))
     return answer._replace(x=_snapped(program, answer.x, answer.face))
 
 
@@ -546,20 +456,12 @@ def _snapped(program: Program, x: np.ndarray, face: Face) -> np.ndarray:
 
     Rows that would be violated count as tight. There may be more of them than variables; then the misses are spread.
     """
-    x = np.where(
-        face.free, x, 0.0 if program.radius is not None else np.where(face.side < 0, program.lower, program.upper)
-    )
+    x = face.at_bounds(program, x)
     products = program.rows @ x
     side = np.where(face.tight, face.tight, (products > program.most) * 1 - (products < program.least))
     tight = np.flatnonzero(side)
-    rows, bounds = program.rows[tight], np.where(side < 0, program.least, program.most)[tight]
-    if program.radius is None:
-        return meeting(rows, bounds, x, program.lower, program.upper)
-    none = np.full(len(x), np.inf)
-    if face.spent:
-        rows, bounds = np.vstack([rows, program.weights * face.side]), np.append(bounds, program.radius)
-    lower, upper = np.where(x <= 0.0, -none, 0.0), np.where(x >= 0.0, none, 0.0)
-    return meeting(rows, bounds, x, np.where(x == 0.0, 0.0, lower), np.where(x == 0.0, 0.0, upper))
+    bounds = np.where(side < 0, program.least, program.most)[tight]
+    return meeting(program.rows[tight], bounds, x, program.lower, program.upper)
 
 
 def meeting(rows: np.ndarray, bounds: np.ndarray, x: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
