@@ -28,17 +28,9 @@ from frankwolfe.sets.named import carried
 MOST_NODES = 200
 """Largest number of relaxations that a search solves."""
 
-SWAPPED, REPLACEMENTS = 3, 5
-"""A swap tries so many of the features with the least effect, and so many that are steepest once one is left out."""
+REPLACEMENTS = 5
+"""A swap tries this many of the steepest features."""
 
-FORWARD_STEPS = 20
-"""Forward selection adds features in at most this many steps."""
-
-SHORTER_RADII = 8
-"""Number of radii of a path, each half the one before, whose solutions propose features."""
-
-MOST_COLUMNS_CHECKED = 2000
-"""Features that cannot be zero are looked for among at most so many."""
 
 BY_COLUMNS = ("passes", "certificate_passes")
 """What a run cost, by the names in a `Result`: runs over some columns cost less than those over all."""
@@ -290,7 +282,8 @@ class Search:
         hull, radius, start = constraint.structure().coordinates, constraint.own_radius(), None
         if hull is None or not hull.filled or radius is None:
             return
-        for halvings in range(SHORTER_RADII, 0, -1):
+        # The path has eight radii, each half the next.
+        for halvings in range(8, 0, -1):
             here = self.problem.over(constraint.with_radius(radius * 0.5**halvings))
             try:
                 found = self.minimized(here, start, tol=max(self.options["tol"], 1e-3))
@@ -304,7 +297,8 @@ class Search:
     def _forward(self) -> None:
         """Add the steepest features, one or a few at a time."""
         chosen, w = list(self.forced()), self.problem.zero()
-        at_once = -(-self.k // FORWARD_STEPS)
+        # At most twenty steps.
+        at_once = -(-self.k // 20)
         while len(chosen) < self.k:
             steep = self._steepest(w, chosen)[: min(at_once, self.k - len(chosen))]
             if not steep:
@@ -321,7 +315,8 @@ class Search:
             start, chosen = self._least(), self.best
             found = self.fits[chosen]
             assert found is not None
-            for place in np.argsort(self._effects(found.x, np.asarray(chosen)), kind="stable")[:SWAPPED]:
+            # Try the three features with the least effect and, once one is left out, the steepest others.
+            for place in np.argsort(self._effects(found.x, np.asarray(chosen)), kind="stable")[:3]:
                 others = [*chosen[:place], *chosen[place + 1 :]]
                 without = self.fit(others) if others else None
                 w = self.problem.zero() if without is None else self._whole(others, without.x)
@@ -347,7 +342,8 @@ class Search:
     def forced(self) -> Columns:
         """Return the features that no point of the set is without."""
         problem = self.problem
-        if problem.d > MOST_COLUMNS_CHECKED or problem.constraint.contains(problem.zero()):
+        # The check takes two support functions for each feature.
+        if problem.d > 2000 or problem.constraint.contains(problem.zero()):
             return ()
         found = []
         for j in range(problem.d):

@@ -16,12 +16,6 @@ from frankwolfe.rows.samples import Samples
 from frankwolfe.sets.spectral import SampledTraceBall, TraceBall, checked_shape
 from frankwolfe.shards.sources import DataSource
 
-SWEEPS = 100
-"""Most rounds of fitting row offsets and column offsets in turn."""
-
-OFFSET_TOLERANCE = 1e-9
-"""Offsets are fitted until a round moves them by less than this part of the largest deviation from the mean."""
-
 
 @dataclass(frozen=True, eq=False)
 class Offsets:
@@ -61,14 +55,14 @@ class Offsets:
         column_counts = np.bincount(entries.columns, weights, columns) + damping / n
         row_counts[row_counts == 0.0], column_counts[column_counts == 0.0] = 1.0, 1.0
         spread = float(np.abs(values - mean).max())
-        for _ in range(SWEEPS):
+        for _ in range(100):
             before = by_row, by_column
             rest = weights * (values - mean - by_column[entries.columns])
             by_row = np.bincount(entries.rows, rest, rows) / row_counts
             rest = weights * (values - mean - by_row[entries.rows])
             by_column = np.bincount(entries.columns, rest, columns) / column_counts
             moved = max(np.abs(by_row - before[0]).max(), np.abs(by_column - before[1]).max())
-            if moved <= OFFSET_TOLERANCE * spread:
+            if moved <= 1e-9 * spread:
                 break
         return cls(mean, by_row, by_column)
 

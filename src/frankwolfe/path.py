@@ -129,17 +129,12 @@ class _SharedSolver:
 SHORTEST = 1e-3
 """First radius of a grid, relative to the last."""
 
-SLACK = 1e-2
-"""A grid ends at the radius whose doubling lowers the objective by less than this part of the total decrease."""
 
 BISECTIONS = 10
 """Number of bisections, and of fourfold radii before, to find the smallest radius that conditions admit."""
 
 DOUBLINGS = 40
 """Most doublings of the first guess of the last radius."""
-
-ROUGH = 1e-3
-"""Tolerance of the runs that search for the end of a grid."""
 
 
 def as_radii(radii: Any) -> np.ndarray:
@@ -185,11 +180,12 @@ def radius_grid(problem: Problem, n_radii: int, least: float = 0.0) -> np.ndarra
         first = max(first, low)
     doubled = np.minimum(first * 2.0 ** np.arange(DOUBLINGS), high)
     end, last = doubled[0], np.inf
-    for radius, found in zip(doubled, follow(problem, doubled, tol=ROUGH, max_passes=100.0), strict=True):
+    for radius, found in zip(doubled, follow(problem, doubled, tol=1e-3, max_passes=100.0), strict=True):
         if found.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         end = radius
-        if not last - found.fun > SLACK * (begin.value - found.fun):
+        # Stop where doubling the radius lowers the objective by less than one percent of the total decrease.
+        if not last - found.fun > 1e-2 * (begin.value - found.fun):
             break
         last = found.fun
     for _ in range(DOUBLINGS):

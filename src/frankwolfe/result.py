@@ -34,8 +34,6 @@ COLUMNS = (
 )
 LAZY = ("fun", "gap", "fw_gap", "complexity", "violation")
 """Columns that are computed when they are first read."""
-PENDING_BYTES = 2**28
-"""Memory limit for iterates that wait to be evaluated; beyond it they are evaluated at once."""
 
 
 class _Pending(NamedTuple):
@@ -109,7 +107,8 @@ class Trace(Mapping[str, np.ndarray]):
         if table is None or "gap" in numbers or self._pending_bytes + table.nbytes > self._table_bytes:
             table = multipliers = None
         self._wait(_Pending(numbers, values, nonzero, copy(table), copy(multipliers)))
-        if self._pending_bytes > PENDING_BYTES:
+        # Limit the memory of the iterates that wait.
+        if self._pending_bytes > 2**28:
             self._evaluate_pending()
 
     def note(self, **numbers: float) -> None:

@@ -146,9 +146,6 @@ def weighted_gram(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
 # which leaves a model in the predictions alone, with the second derivative v -> H_i (v_i + c(v)). A Newton step on it
 # moves weights and intercept together, whatever the means of the columns.
 
-CANCELLED = 1e-13
-"""A sum that is smaller than this fraction of its terms is rounding, and counts as zero."""
-
 
 def products_without_rounding(rows: Any, columns: np.ndarray) -> np.ndarray:
     """Return ``rows @ columns`` as a dense array, with zeros where all terms cancel up to rounding.
@@ -161,7 +158,7 @@ def products_without_rounding(rows: Any, columns: np.ndarray) -> np.ndarray:
            [0.3]])
     """
     found = np.asarray(rows @ columns)
-    return np.where(np.abs(found) <= CANCELLED * (abs(rows) @ np.abs(columns)), 0.0, found)
+    return np.where(np.abs(found) <= 1e-13 * (abs(rows) @ np.abs(columns)), 0.0, found)
 
 
 FLAT = 1e-13

@@ -14,9 +14,6 @@ from frankwolfe.sets.atoms import Hot, Iterate
 NOTHING = 1e-15
 """Weights up to this count as zero: they are rounding errors."""
 
-RECOUNT = 4096
-"""Number of coordinate changes between two recomputations of the l1 norm."""
-
 
 class ActiveSet(NamedTuple):
     """The active set of a point ``w`` of a set whose vertices have one non-zero entry: the support of ``w``.
@@ -80,7 +77,7 @@ def change_coordinate(active, iterate, j, change):
     elif before != 0.0 and after == 0.0:
         _remove_coordinate(active, j)
     active.number[1] += 1
-    if active.number[1] % RECOUNT == 0:
+    if active.number[1] % 4096 == 0:
         _recount(active, v)
 
 
@@ -162,8 +159,6 @@ BUDGET = 2**26
 FEWEST = 16
 """Minimum number of stored atoms, regardless of their size."""
 
-SAME = 1e-14
-"""Two atoms are equal if their entries differ by at most this fraction of the largest entry."""
 
 RECOMPOSE = 64
 """Number of weight changes between two recompositions of the iterate. A recomposition costs about as much as a step."""
@@ -247,7 +242,8 @@ def find_atom(dictionary, atom):
     for j in range(len(row)):
         largest = max(largest, abs(row[j]))
     for k in range(free):
-        if _same(points[k], row, SAME * largest):
+        # Atoms are equal up to rounding.
+        if _same(points[k], row, 1e-14 * largest):
             return k
     return free
 

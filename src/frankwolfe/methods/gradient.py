@@ -18,9 +18,6 @@ the third, before it moves."""
 AHEAD = 4
 """A row is prefetched so many rows before it is read. One row ahead is too late where rows are read in random order."""
 
-SMALLEST_SCALE = 1e-100
-"""Below this the factor of an estimate is folded into ``r``: long before it could underflow."""
-
 
 class Gradient(NamedTuple):
     """The estimate's running state: the gradient is ``scale[0] * r``.
@@ -59,7 +56,8 @@ def amend(gradient, rows, i, change):
 def fade(gradient, factor):
     """Multiply the whole estimate by a factor, at no cost: return ``scale``, where such factors are kept apart."""
     scale = gradient.scale[0] * factor
-    if scale < SMALLEST_SCALE:
+    # Fold the factor into r long before it could underflow.
+    if scale < 1e-100:
         r = gradient.r
         for j in range(len(r)):
             r[j] *= scale
@@ -229,11 +227,6 @@ def look_ahead(samples, iterate, gradient, upcoming, kept):
 EVERY = 16
 """One row in so many is sampled. One in four would make a step some 15% dearer."""
 
-LEAST_WINDOW = 128
-"""Fewest samples that the fading mean looks back on; more where they are from a tenth of a pass."""
-
-UNVISITED = 64
-"""Of the rows that were never visited, one in so many of all rows is looked at, at most."""
 
 SUM, SQUARES, NUMBER, FADING, COUNTERS = 4, 5, 6, 7, 8
 """Places in a gradient's counters, after its own: fading sums of residuals, of their squares, of ones, and how they
@@ -242,7 +235,8 @@ fade. The last is the number of counters."""
 
 def fading(n: int) -> float:
     """Return what a sum of samples is multiplied by before the next is added: data of ``n`` rows."""
-    return 1.0 - 1.0 / max(LEAST_WINDOW, n / (10.0 * EVERY))
+    # The mean looks back on a tenth of a pass, and on 128 samples at least.
+    return 1.0 - 1.0 / max(128, n / (10.0 * EVERY))
 
 
 @routine
@@ -298,7 +292,8 @@ def mean_residual(
     error = np.sqrt(max(counters[SQUARES] / counters[NUMBER] - mean * mean, 0.0) / counters[NUMBER])
     left = never_visited(table)
     if len(left):
-        chosen = left[:: 1 + len(left) // (1 + len(table) // UNVISITED)].copy()  # contiguous, as warm_up compiles it
+        # Sample the unvisited rows: at most one in 64 of all rows.
+        chosen = left[:: 1 + len(left) // (1 + len(table) // 64)].copy()  # contiguous, as warm_up compiles it
         rest = residuals_of(samples, iterate, table, chosen) * (len(left) + elsewhere) / len(chosen)
     else:
         rest = float("nan") if elsewhere else 0.0

@@ -122,10 +122,6 @@ METHODS: dict[str, Method] = {
 }
 
 
-FEW_PASSES = 5.0
-"""Below this budget a corrective round may not even end; stochastic steps use what there is."""
-
-
 def pick(max_passes: float, problem: Any = None) -> Method:
     """Return what ``"auto"`` stands for on a problem, within a budget of passes.
 
@@ -134,7 +130,8 @@ def pick(max_passes: float, problem: Any = None) -> Method:
     ``"sfw"`` takes neither side constraints nor losses with a kink.
     """
     corrective = problem is not None and problem.needs_smoothing
-    name = "corrective" if corrective or max_passes >= FEW_PASSES else "sfw"
+    # Within five passes a corrective round may not even end.
+    name = "corrective" if corrective or max_passes >= 5.0 else "sfw"
     return METHODS[name]._replace(name=f"auto: {name}")
 
 

@@ -16,20 +16,12 @@ MOST_ROUNDS = 500
 EXPANSION = 8.0
 """Factor by which the step limit, or the trust region, may grow in an iteration."""
 
-TINY = 1e-300
-"""Smallest radius of the trust region."""
 
 FRESH = 0.1
 """Fraction of the gradient norm that may remain after a step before the Hessian is recomputed."""
 
 NOISE = 16.0
 """Differences of a slope or an objective up to this many units of rounding count as noise."""
-
-SIGNIFICANT = 1e-8
-"""Relative decrease of the objective below which the decrease is computed from gradients: values would cancel.
-
-The same holds for decreases within the noise that the rounding of the predictions causes.
-"""
 
 
 class Sums(NamedTuple):
@@ -157,7 +149,9 @@ def trust_region(
             continue
         there = sums(here + step)
         predicted, fall = -float(at.slope @ step) - 0.5 * float(step @ H @ step), at.value - there.value
-        if abs(fall) <= max(SIGNIFICANT * max(abs(at.value), abs(there.value)), NOISE * at.noise):
+        # Compute small decreases, and those within the rounding of the predictions, from gradients: values would
+        # cancel.
+        if abs(fall) <= max(1e-8 * max(abs(at.value), abs(there.value)), NOISE * at.noise):
             fall = -0.5 * float((at.slope + there.slope) @ step)
         length, left = float(np.linalg.norm(step)), np.linalg.norm(there.slope) / np.linalg.norm(at.slope)
         good = bool(np.isfinite(there.value)) and fall > 1e-4 * predicted
@@ -166,7 +160,7 @@ def trust_region(
             H = H if left <= FRESH else None
             here, at, fresh = here + step, there, False
         elif fresh:
-            radius = max(0.25 * length, TINY)  # at the smallest radius, steps change nothing and the search ends
+            radius = max(0.25 * length, 1e-300)  # at the smallest radius, steps change nothing and the search ends
         else:
             H = None  # the reused Hessian failed: recompute it before shrinking the region
     return here, H

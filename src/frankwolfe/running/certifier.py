@@ -81,16 +81,6 @@ SHARE = 0.1
 TABLE_SHARE = 0.05
 """The same if a table certifies, which needs only predictions."""
 
-SPACING = 1.5
-"""A certificate is also made without a trigger when the passes have grown by this factor since the last one."""
-
-RETRY = 1.25
-"""After a certificate that missed the tolerance, a table or sample triggers the next one when the passes have grown by
-this factor."""
-
-SAMPLE_AGAIN = 1.1
-"""The next sample of rows is drawn when the passes have grown by this factor."""
-
 
 class CertificateSchedule(Saved):
     """Decides when a certificate is due.
@@ -135,16 +125,18 @@ class CertificateSchedule(Saved):
         affordable = self.passes + price <= share * passes
         self._triggered = bound_estimate <= self.tolerance
         if self._triggered:
-            again = (self.by_table or self.by_sample) and passes >= RETRY * self._last_triggered
+            # After a certificate that missed the tolerance, a table or sample triggers again once the passes have grown
+            # by a quarter.
+            again = (self.by_table or self.by_sample) and passes >= 1.25 * self._last_triggered
             return affordable or self.taken == 0 or again
         if not (self.by_table or self.by_sample) and gap_estimate * self._optimism <= self.tolerance:
             return affordable or self.taken == 0
-        return affordable and passes >= SPACING * self._last
+        return affordable and passes >= 1.5 * self._last
 
     def sample_due(self, passes: float, gap_estimate: float) -> bool:
         """Whether to sample rows now: the estimated gap is within the tolerance, and the last sample is old enough."""
         hopeful = self.tolerance is not None and passes >= 1.0 and gap_estimate <= self.tolerance
-        return self.by_sample and hopeful and passes >= SAMPLE_AGAIN * self._last_sample
+        return self.by_sample and hopeful and passes >= 1.1 * self._last_sample
 
     def note_sample(self, passes: float, price: float) -> None:
         """Record a sample and its cost in passes."""
@@ -248,13 +240,6 @@ class RecentMean:
         return (found, better) if found.value < at.value and problem.constraint.contains(better) else None
 
 
-STOCHASTIC_OPTIMISM = 10.0
-"""Initial guess of the ratio of exact to estimated gap for stochastic estimates, if no table certifies."""
-
-VALUE_ROUNDING = 1e-12
-"""Relative difference below which two objectives, which are sums over all rows, count as equal."""
-
-
 class Start(NamedTuple):
     """Start of a run: the weights and, if they come from a result, its objective, gap, dual point and intercept.
 
@@ -312,7 +297,8 @@ class Certifier:
         The solver's evidence ``found`` determines what triggers a certificate.
         """
         self.tolerance, self.violation_tolerance = tolerance, violation_tolerance
-        optimism = STOCHASTIC_OPTIMISM if self.solver.batch_size else 1.0
+        # Stochastic estimates of the gap are too low at first.
+        optimism = 10.0 if self.solver.batch_size else 1.0
         follows = found.table is not None and found.table_follows
         by_table = follows and self._proves and not self.solver.problem.intercept
         self.schedule = CertificateSchedule(
@@ -563,7 +549,8 @@ class Certifier:
             return ours < theirs
         if self.solver.problem.side is not None:  # an infeasible point may have a low objective
             return self._merit(found) <= self._merit(other)
-        if abs(found.value - other.value) <= VALUE_ROUNDING * abs(other.value):
+        # Equal up to the rounding of a sum over all rows.
+        if abs(found.value - other.value) <= 1e-12 * abs(other.value):
             return found.gap <= other.gap
         return found.value <= other.value
 

@@ -43,9 +43,6 @@ from frankwolfe.store.files import is_flat, read_flat, reason, remove_unfinished
 KIND, VERSION = "checkpoint", 1
 """Kind and version of the files. The version changes when the state of a solver does."""
 
-COPYING_SHARE = 0.02
-"""Largest fraction of the time that copies in memory may take."""
-
 
 class Checkpoints:
     """Writer of the checkpoints of a run.
@@ -87,7 +84,8 @@ class Checkpoints:
             name: copied(part) if name.startswith("solver.") else part for name, part in run.state().items()
         }
         done = perf_counter()
-        self._next_copy = done + (done - now) / COPYING_SHARE
+        # Copies may take two percent of the time.
+        self._next_copy = done + (done - now) / 0.02
 
     def end(self, run: Driver | None = None) -> None:
         """Write the last checkpoint: the state of a finished run or, if it was interrupted, the latest copy."""

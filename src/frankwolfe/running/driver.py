@@ -132,13 +132,6 @@ class TableError(Saved):
 SLICE_SECONDS = 0.05
 """Target duration of a call into compiled code. Ctrl-C, time limits and the progress bar react with this delay."""
 
-LEAST_LOOK = 4096
-"""Fewest gradient evaluations between two evaluations of the estimated gap, in a long run."""
-
-LOOKS_A_DECADE = 10
-"""Evaluations of the estimated gap for each factor of ten in the number of steps, in a short run. They do not depend on
-the trace, so that certificates are made at the same steps with and without one."""
-
 
 def steps_between_looks(problem: Problem, rows_a_step: int | None) -> int:
     """Return the number of steps between two evaluations of the estimated gap in a long run.
@@ -149,12 +142,8 @@ def steps_between_looks(problem: Problem, rows_a_step: int | None) -> int:
     if rows_a_step is None:
         return 1
     stored = problem.samples.rows.stored() // max(1, problem.outputs)
-    look = max(problem.n / 4, LEAST_LOOK, 2 * problem.size * problem.n / max(stored, 1))
+    look = max(problem.n / 4, 4096, 2 * problem.size * problem.n / max(stored, 1))
     return max(1, int(look / rows_a_step))
-
-
-FREE_POINTS = 10
-"""With ``trace=0``, number of points for each factor of ten in the number of steps at which known numbers are noted."""
 
 
 def next_on_grid(step: int, points_a_decade: int) -> int:
@@ -351,7 +340,8 @@ class Driver(Saved):
             with self.watch.charged():
                 self.certifier.note_bounds(self.evidence)
             evenly = (self.nit // self.look_every + 1) * self.look_every
-            self.next_look = min(evenly, next_on_grid(self.nit, LOOKS_A_DECADE))
+            # The spacing does not depend on the trace, so certificates are made at the same steps with and without one.
+            self.next_look = min(evenly, next_on_grid(self.nit, 10))
         self._trace_if_due()
         self.stage = Stage.CERTIFY  # set first: a run that is resumed after the callback's stop does not look again
         return Status.CALLBACK if self._asked_to_stop() else None
@@ -378,7 +368,7 @@ class Driver(Saved):
         if self.nit >= self.next_trace:
             self._record(lower_bound=lower_bound)
             self.next_trace = next_on_grid(self.nit, self.points_a_decade)
-        elif not self.points_a_decade and self.nit >= next_on_grid(self.trace.last_nit(), FREE_POINTS):
+        elif not self.points_a_decade and self.nit >= next_on_grid(self.trace.last_nit(), 10):
             exact = self.evidence.exact
             known = {} if exact is None else {"fun": exact.value, "fw_gap": exact.gap}
             self.trace.note(**self._numbers(), lower_bound=lower_bound, **known)

@@ -40,10 +40,6 @@ CONFIDENCE = 0.99
 VISITED_SAMPLE, UNVISITED_SAMPLE = 4096, 1024
 """Sample sizes for the rows that steps have visited, and for the unvisited rows. A smaller stratum is read in full."""
 
-AGAIN, UNTRIGGERED = 1.1, 1.5
-"""Growth of the passes between two bounds: the first factor if the online estimate is within the tolerance, the second
-otherwise (an estimate may stay too high), with `TABLE_SHARE` as a limit on their cost."""
-
 
 class LikelyGap(NamedTuple):
     """An upper bound on ``F(w) - F*`` that holds with high probability.
@@ -185,9 +181,10 @@ class LikelyStop(Saved):
         if not tolerance > 0.0 or passes < 1.0:
             return False  # in the first pass most of the table is empty
         if bound_estimate <= tolerance:
-            return passes >= AGAIN * self.last_passes
+            return passes >= 1.1 * self.last_passes
         price = 0.5 * min(1.0, (VISITED_SAMPLE + UNVISITED_SAMPLE) / self.solver.problem.n)
-        return passes >= UNTRIGGERED * self.last_passes and self.passes + price <= TABLE_SHARE * passes
+        # An estimate may stay too high, so bounds are also computed without a trigger.
+        return passes >= 1.5 * self.last_passes and self.passes + price <= TABLE_SHARE * passes
 
     def take(self, passes: float, known: Evidence) -> float:
         """Return a likely bound on the gap of the iterate. It is computed once per iterate."""

@@ -114,17 +114,6 @@ def bound_at(problem: Problem, w: np.ndarray, alpha: np.ndarray) -> tuple[float,
     return dual_gap(problem, at, w, alpha), problem.objective.gap_rounding(at, alpha)
 
 
-FARTHEST = 0.1
-"""Largest shift of the predictions in `balanced`, relative to the range of the linear model of the slopes.
-
-Slopes at a larger shift would give a weaker bound. The range is the shift that changes slopes by their own size,
-``sum |alpha| / curvature``, in the units of the predictions. It is about 2 for a logistic loss.
-"""
-
-MOST_ROUNDS = 12
-"""Maximum number of Newton steps in `balanced`. Each takes a sum over all samples. Four are usual."""
-
-
 def balanced(problem: Problem, at: Point, alpha: Any) -> Any:
     """Return a dual feasible point near ``alpha``: ``alpha`` itself or, with an intercept, slopes that sum to zero.
 
@@ -163,8 +152,11 @@ def balanced(problem: Problem, at: Point, alpha: Any) -> Any:
     first = np.linalg.lstsq(curve, -excess, rcond=None)[0]
     size = objective.slope_sums(at.alpha)[2]
     trusted = size * len(excess) / np.trace(curve) if np.trace(curve) > 0.0 else np.inf
-    theta = min(1.0, float(np.abs(first).max()) / (FARTHEST * trusted)) if trusted > 0.0 else 1.0
-    for _ in range(MOST_ROUNDS):
+    # Shift the predictions by at most a tenth of the range of the linear model of the slopes: slopes at a larger shift
+    # give a weaker bound. The range changes slopes by their own size, and is about 2 for a logistic loss.
+    theta = min(1.0, float(np.abs(first).max()) / (0.1 * trusted)) if trusted > 0.0 else 1.0
+    # Four Newton steps are usual. Each takes a sum over all samples.
+    for _ in range(12):
         mixed = objective.shards.keep(mixed_slopes, alpha, at.z, shift, theta)
         proves, missing = problem.balance(mixed)
         if proves:

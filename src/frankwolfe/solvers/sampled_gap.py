@@ -22,8 +22,6 @@ from frankwolfe.solvers.protocol import Evidence
 SMALLEST = 64
 """Smallest number of rows in a sample, unless there are fewer."""
 
-SAMPLED = 1.0 / 32.0
-"""Fraction of the rows in a sample."""
 
 QUANTILE = 2.33
 """The 99% quantile of the standard normal distribution."""
@@ -87,7 +85,8 @@ def sampled_gap(problem: Problem, w: Any, evidence: Evidence, seed: int, draws: 
     if table is None or r is None or not evidence.table_follows:
         raise ValueError("a sample tells the gap only where a table follows the derivatives, as that of 'sfw' does")
     n, samples, rng = problem.n, problem.samples, np.random.default_rng(seed)
-    number = min(n, max(SMALLEST, int(SAMPLED * n)))
+    # Fraction of the rows in a sample.
+    number = min(n, max(SMALLEST, n // 32))
     chosen, error = rng.choice(n, number, replace=False), np.empty((number, *samples.shape[1:]))
     delta = np.empty(problem.size)
     table_error(samples, problem.point(w), table, chosen, error)

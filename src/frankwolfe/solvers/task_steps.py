@@ -33,9 +33,6 @@ from frankwolfe.solvers.exact_passes import ExactPasses
 MOST_PASSES = 16
 """Number of passes after which a pass makes the table exact. It bounds the cost of computing a lost part again."""
 
-MOST_ENTRIES = 2**24
-"""Number of stored weights in a lineage after which a pass makes the table exact. It bounds the memory of a lineage."""
-
 
 @kernel
 def choose_move(direction, constraint, gradient, iterate):
@@ -291,7 +288,8 @@ class SharedTable(TaskSteps):
     @property
     def is_long(self) -> bool:  # type: ignore[override]
         """Whether the lineage is so long that a pass should make the table exact."""
-        return len(self._batches) * self.batch_size >= MOST_PASSES * self.problem.n or self._entries > MOST_ENTRIES
+        # the second condition bounds the memory of a lineage
+        return len(self._batches) * self.batch_size >= MOST_PASSES * self.problem.n or self._entries > 2**24
 
     def update(self, w: np.ndarray, gradient: Gradient) -> int:
         """Refresh a batch at the iterate and update ``r``. Return the number of rows read."""

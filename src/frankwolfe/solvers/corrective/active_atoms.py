@@ -20,12 +20,6 @@ from frankwolfe.solvers.corrective.column_model import DenseColumns, SparseColum
 from frankwolfe.solvers.corrective.hessian_model import Hessian
 from frankwolfe.solvers.state import attributes, below, copied, set_attributes, under
 
-MIN_NEW_ATOMS = 50
-"""A round may always add this many coordinates. Twice or half as many: passes change by 2%."""
-
-DENSE_ROW = 40
-"""Rows count as dense above this average number of active entries. The cost of the Hessian is quadratic in it."""
-
 
 class HessianLimits(NamedTuple):
     """Largest numbers of atoms for which the Hessian is formed: by default, for dense rows, and for the last digits.
@@ -183,7 +177,8 @@ class Coordinates(ActiveAtoms):
         if last_digits and self.settled:
             return count <= self.limits.last_digits
         share = count / len(self.active)  # of the stored entries, assuming columns of equal size
-        dense = share * self.matrix.stored > DENSE_ROW * self.n
+        # The cost of the Hessian is quadratic in the number of active entries of a row.
+        dense = share * self.matrix.stored > 40 * self.n
         return count <= (self.limits.dense_rows if dense else self.limits.usual)
 
     def choose(self, slope: np.ndarray) -> np.ndarray:
@@ -201,7 +196,7 @@ class Coordinates(ActiveAtoms):
 
     def _room(self, weighted: int) -> int:
         """Return the number of atoms that may be added to ``weighted`` atoms with weight."""
-        return max(MIN_NEW_ATOMS, self.growth * weighted)
+        return max(50, self.growth * weighted)
 
     @staticmethod
     def _best(keys: np.ndarray, among: np.ndarray, most: int) -> np.ndarray:

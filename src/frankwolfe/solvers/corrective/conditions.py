@@ -35,18 +35,6 @@ from frankwolfe.solvers.corrective.rounds import VALUE_ROUNDING, RoundSolver, is
 from frankwolfe.solvers.lower_bound import LowerBound
 from frankwolfe.solvers.state import copied, flat
 
-MOST_MODEL_VERTICES = 500
-"""Largest number of vertices that a round adds by a quadratic model."""
-
-MOST_VAIN_VERTICES = 50
-"""A round ends after so many successive vertices that have not reduced the lowest gap of its model by a tenth."""
-
-CANCELLING = 1e-6
-"""Curvature of a model where the two weights of a column cancel, relative to that of the column."""
-
-MIN_NEW_ATOMS = 50
-"""A round may always add this many columns."""
-
 
 class Domain(NamedTuple):
     """Where the weights of active atoms may be: within bounds and perhaps a budget.
@@ -153,7 +141,7 @@ class ConditionColumns(ActiveAtoms):
         """Return the Hessian of a quadratic model, with curvature also where two weights of a column cancel."""
         H = self.hessian.at(curvatures, np.arange(len(self.columns)), shifts)[np.ix_(self.place, self.place)]
         _, first, second = np.intersect1d(self.codes, self.codes - self.d, assume_unique=True, return_indices=True)
-        part = CANCELLING * np.einsum("jj->j", H)[first]
+        part = 1e-6 * np.einsum("jj->j", H)[first]
         H[first, first] += part
         H[second, second] += part
         H[first, second] -= part
@@ -173,10 +161,13 @@ class ConditionColumns(ActiveAtoms):
         """Return the largest changes that the weights of the atoms may make."""
         return np.minimum(self.high[self.codes] - self.low[self.codes], self.radius)
 
+    def _left(self) -> float:
+        """Return the part of the budget that the atoms share."""
+        return self.radius - float(np.abs(self.rest).sum())
+
     def domain(self) -> Domain:
         """Return where the weights may be."""
-        left = self.radius - float(np.abs(self.rest).sum())
-        total = (left if self.exhausted else -np.inf, left)
+        total = (self._left() if self.exhausted else -np.inf, self._left())
         return Domain(self.low[self.codes], self.high[self.codes], total, self.sign)
 
     def gap(self, priced: np.ndarray, u: np.ndarray) -> float:
@@ -184,7 +175,7 @@ class ConditionColumns(ActiveAtoms):
 
         The price of the budget is taken out of the sum, so that large terms do not cancel.
         """
-        low, high, (_, left), sign = self.domain()
+        low, high, sign, left = self.low[self.codes], self.high[self.codes], self.sign, self._left()
         near = np.where(sign > 0.0, low, high)
         gains, rest = -sign * priced, max(left - float(np.abs(near).sum()), 0.0)
         amounts = shared_out(gains, np.where((gains > 0.0) | self.exhausted, self.widths(), 0.0), rest)
@@ -210,7 +201,7 @@ class ConditionColumns(ActiveAtoms):
         keys[self.codes] = -np.inf
         level = level if self.exhausted else max(level, 0.0)
         promising = np.flatnonzero(keys > (level + 1e-12 * abs(level) if np.isfinite(level) else level))
-        room = max(MIN_NEW_ATOMS, (4 if drop else 1) * len(inside))
+        room = max(50, (4 if drop else 1) * len(inside))
         if len(promising) > room:
             promising = promising[np.argpartition(keys[promising], -room)[-room:]]
         if len(promising):
@@ -515,7 +506,7 @@ class ConditionedSolver(Conditioned, CorrectiveSolver):
     def _over_the_whole_set(self, found: Evaluation, atoms: ModelVertices, H: np.ndarray) -> np.ndarray:
         """Return the weights of vertices that minimise the quadratic model. Vertices join as long as they help."""
         w, gradient, lowest, vain = atoms.w(), found.gradient, np.inf, 0
-        for _ in range(MOST_MODEL_VERTICES):
+        for _ in range(500):
             # between vertices a miss by rounding does no harm; the last answer is corrected below
             atoms.u = self._model_minimiser(atoms.H, atoms.slope(gradient), tries=1)
             there = atoms.w()
@@ -523,7 +514,8 @@ class ConditionedSolver(Conditioned, CorrectiveSolver):
             goal = max(0.1 * self.target, 0.01 * found.gap, self._noise())
             gap = self._gap_by(self.multipliers, gradient, there)
             lowest, vain = (gap, 0) if gap < 0.9 * lowest else (lowest, vain + 1)
-            if gap <= goal or vain == MOST_VAIN_VERTICES or self._ends_early():
+            # Stop after fifty vertices that have not reduced the gap of the model by a tenth.
+            if gap <= goal or vain == 50 or self._ends_early():
                 break
             if not atoms.add(gradient + self.side.combined(self.multipliers)):
                 break

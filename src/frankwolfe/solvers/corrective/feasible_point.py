@@ -14,18 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
+from frankwolfe.objective.tasks import EPSILON
 from frankwolfe.problem import Problem
 from frankwolfe.problem.linear_bounds import Infeasible, LinearBounds
 from frankwolfe.sets.base import vertex_of
 from frankwolfe.solvers.corrective.quadratic_program import meeting
-
-EPSILON = float(np.finfo(np.float64).eps)
-
-MOST_VERTICES = 2000
-"""Largest number of vertices that the search for a feasible point adds."""
-
-LARGEST_MARGIN = 0.1
-"""Distance to all bounds of inequalities, in units of their sizes, beyond which a margin is large enough."""
 
 SOLVED = 1e-9
 """Relative miss at which a point of the elastic program counts as feasible, before it is corrected to rounding."""
@@ -128,7 +121,7 @@ class ElasticProgram:
         vertices = [self._vertex(np.zeros(self.problem.size))]
         images = [self._image(vertices[0])[chosen]]
         best_bound, best_y, low = -np.inf, np.zeros(len(chosen)), 0.0
-        for _ in range(MOST_VERTICES):
+        for _ in range(2000):
             answer = _elastic(np.array(images).T, lower, upper, np.zeros(len(images)), None, low)
             if answer is None:
                 break  # equations hold up to the tolerance of the linear program only, so there is no margin
@@ -137,7 +130,8 @@ class ElasticProgram:
             if bound > best_bound:
                 best_bound, best_y = bound, y
             if not least and low == 0.0 and t <= SOLVED:
-                low, best_bound = -LARGEST_MARGIN, -np.inf  # it is feasible: look for a margin
+                # It is feasible: look for a point with a margin of a tenth of the size of each inequality.
+                low, best_bound = -0.1, -np.inf
                 continue
             near_enough = t <= 0.5 * best_bound if low < 0.0 else t <= 2.0 * best_bound and best_bound > 1e-6
             if near_enough or t <= low or t - best_bound <= 1e-6 * abs(t):

@@ -28,21 +28,6 @@ from frankwolfe.solvers.protocol import Evidence
 from frankwolfe.solvers.state import ESTIMATE, attributes, below, flat, handed_over, require_entries, under
 from frankwolfe.solvers.stepwise import StepwiseSolver
 
-BATCH = 10
-"""Rows in a batch of the first pass. With one, the last atoms of RCV1 at radius 1000 come at four times the rank."""
-
-SLICES = 16
-"""Number of slices of the first pass. Time limits and interruptions are checked between slices."""
-
-INNER_SHARE = 0.5
-"""The problem in memory is solved to this fraction of the tolerance. Columns outside memory may use the rest."""
-
-GAP_LEFT = 0.03
-"""If missed columns do not fit, the problem in memory is solved to this fraction of the last exact gap."""
-
-LEAST_JOINING = 4
-"""Once the columns with weight fill the memory, this many more are copied all the same, so that the run goes on."""
-
 
 class FewReadsSolver(RoundSolver):
     """One run: a pass of stochastic steps, then rounds that copy columns, solve their problem and certify the solution.
@@ -72,7 +57,8 @@ class FewReadsSolver(RoundSolver):
         hull = problem.constraint.structure().hull
         assert hull is not None
         self.hull: Hull = hull
-        self.batch, self._outputs = min(BATCH, problem.n), max(1, problem.outputs)
+        # With batches of one row, the last atoms of RCV1 at radius 1000 have four times the rank.
+        self.batch, self._outputs = min(10, problem.n), max(1, problem.outputs)
         self.scouting = problem.n // self.batch  # stochastic steps left in the first pass
         self.scout: StepwiseSolver | None = None
         if earlier is not None and earlier["rows"] == problem.n:  # select columns by the known gradient
@@ -96,7 +82,8 @@ class FewReadsSolver(RoundSolver):
         if self.scout is not None:
             self.scout.begin(min(self.budget, self.problem.n), 0.0)  # the prefetch stops at the end of the pass
         if self.inner is not None:
-            target = max(INNER_SHARE * self.target, GAP_LEFT * self.last_gap)
+            # Columns outside memory may use the rest of the tolerance. If they do not fit, more rounds follow.
+            target = max(0.5 * self.target, 0.03 * self.last_gap)
             self.inner.begin(self.budget - self.rows_read + self.inner.rows_read, target)
 
     # --- a step ---------------------------------------------------------------------------------------------------
@@ -123,7 +110,8 @@ class FewReadsSolver(RoundSolver):
 
     def _scout(self, scout: StepwiseSolver) -> None:
         """Make a slice of the first pass. At its end, use the gradient estimate to select columns."""
-        some = min(self.scouting, -(-self.problem.n // self.batch // SLICES))
+        # Time limits and interruptions are checked between slices.
+        some = min(self.scouting, -(-self.problem.n // self.batch // 16))
         made = scout.advance(max(1, some))
         self.rows_read, self.scouting = scout.rows_read, self.scouting - made
         self.w = scout.point()
@@ -157,7 +145,8 @@ class FewReadsSolver(RoundSolver):
         weighted = self.w.reshape(-1, self._outputs).any(axis=1)
         order = np.lexsort((-self._keys(slope), ~weighted))
         fitting = int(np.searchsorted(np.cumsum(self.problem.X.counts[order]), column_room(self.problem), side="right"))
-        least = 1 if self._found is None else np.count_nonzero(weighted) + LEAST_JOINING
+        # If the columns with weight fill the memory, a few more are copied all the same, so that the run goes on.
+        least = 1 if self._found is None else np.count_nonzero(weighted) + 4
         self.columns, self.inner, self._found = np.sort(order[: max(fitting, least)]), None, None
         self.last_gap = 0.0 if missed is None or np.isin(missed, self.columns).all() else gap
         columns = read_columns(self.problem, self.columns)  # the old copy has been freed

@@ -45,9 +45,6 @@ HESSIAN_MODEL_LEFT, HESSIAN_MODEL_LEFT_ONCE_SETTLED = 0.01, 0.001
 """A model with a formed Hessian is solved to this fraction of the gap: the first while many atoms join, the second once
 few do. Twice the first: 1% more passes; half: 4% fewer."""
 
-COLUMN_MODEL_TRUST = 0.5
-"""A column model is solved to at least this times the fraction of the gap that the last step left. If curvatures change
-along a step, a more exact minimiser of the model gains little. Doubled: 2% more passes. Halved: no difference."""
 
 DISTRUST_PER_GAP, CURVATURE_FLOOR = 10.0, 1e-4
 """The damping of the model is `DISTRUST_PER_GAP` times the relative gap, at most one (see
@@ -55,10 +52,6 @@ DISTRUST_PER_GAP, CURVATURE_FLOOR = 10.0, 1e-4
 the model, relative to the loss's smoothness. Larger: shorter, safer steps. Twice or half: passes change by 2% at most.
 """
 
-LAST_DIGITS = 1e-4
-"""Below this relative gap the Hessian is formed for more atoms (`HessianLimits.last_digits`), unless one more step of
-the column model, which takes half as long, should meet the tolerance. Doubled: 1% fewer passes. Halved: no difference.
-"""
 
 STALLED_ROUNDS = 50
 """Number of successive rounds without a lower gap or objective after which the run has stalled."""
@@ -329,7 +322,8 @@ class CorrectiveSolver(RoundSolver):
     def _for_last_digits(self, gap: float) -> bool:
         """Whether the relative gap is small, but a step of the column model should not meet the tolerance."""
         expected = max(self._model_share(False), self.left) * gap if self.by_columns else np.inf
-        return bool(gap <= LAST_DIGITS * self.scale and expected > self.target)
+        # A step of the column model takes half as long.
+        return bool(gap <= 1e-4 * self.scale and expected > self.target)
 
     def _model_share(self, hessian: bool) -> float:
         """Return the fraction of the gap to which a model is solved."""
@@ -340,7 +334,8 @@ class CorrectiveSolver(RoundSolver):
             # its minimiser, so the model is solved much further.
             return 1e-5 * share if self.left > 0.5 else share
         share = 0.1 if settled else 0.3  # exact answers are expensive column by column
-        return max(share, COLUMN_MODEL_TRUST * self.left)
+        # If curvatures change along a step, a more exact minimiser of the model gains little.
+        return max(share, 0.5 * self.left)
 
     def _curvatures(self, gap: float, hessian: bool) -> np.ndarray:
         """Return the damped, weighted curvatures of all samples.

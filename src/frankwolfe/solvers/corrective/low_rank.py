@@ -29,13 +29,6 @@ from frankwolfe.shards.local import Local
 from frankwolfe.solvers.corrective.rounds import RoundSolver, is_new_kind
 from frankwolfe.solvers.state import built, flat
 
-MIN_NEW_VECTORS = 8
-"""A round adds as many leading singular vectors of the gradient as the iterate has, and at least this number. Twice as
-many: no difference; half: passes on the low-rank problem grow by a third, and its time too."""
-
-MOST_FORMED = 1500
-"""Where calls are costly, the Hessian in ``S`` is formed if ``S`` has at most this number of entries."""
-
 VALUE_ROUNDING = 1e-15
 """Changes of the objective below this fraction of its first value are treated as rounding."""
 
@@ -163,7 +156,8 @@ class LowRankSolver(RoundSolver):
         level = self.radius * self.found.bound
         loose = 0.05 * min(1.0, self.last_gap / level) if level > 0.0 else 0.05
         start = self.right if len(self.left) >= len(self.right) else self.left
-        return self.norm.triplets(r, max(MIN_NEW_VECTORS, len(self.sizes)), tolerance=loose, start=start, proof=True)
+        # With at least four vectors instead of eight, low-rank problems take a third more passes.
+        return self.norm.triplets(r, max(8, len(self.sizes)), tolerance=loose, start=start, proof=True)
 
     def state(self) -> dict[str, Any]:
         """Return the state from which `from_state` continues. Arrays are not copied."""
@@ -272,7 +266,7 @@ class LowRankSolver(RoundSolver):
         shards, floor = self.problem.objective.shards, 1e-8 * self.problem.objective.curvature_scale
         curved = shards.keep(curved_at, at.z, at.shift, at.losses, at.alpha, floor)
         free = self.problem.intercept
-        if shards.calls_are_costly and shape[0] * shape[1] <= MOST_FORMED:
+        if shards.calls_are_costly and shape[0] * shape[1] <= 1500:
             H, cross, total = shards.run(small_hessian, view, curved, shape)
             if free:
                 H = H - cross.T @ pseudo_inverse(0.5 * (total + total.T)) @ cross

@@ -18,19 +18,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-EPSILON = float(np.finfo(np.float64).eps)
+from frankwolfe.objective.tasks import EPSILON
 
 TOLERANCE = 1e-12
 """Largest violation of a bound or sign, in scaled units, at which a face counts as the right one."""
 
 SOLVED = 1e-8
 """Largest residual, in scaled units, at which the answer of the interior-point method is used."""
-
-SMALLEST_SIZE = 1e-6
-"""Smallest typical size of a variable, relative to the largest, when a program is tried again."""
-
-MOST_FACES = 15
-"""Number of faces to try before the interior-point method is used."""
 
 
 class Program(NamedTuple):
@@ -141,7 +135,7 @@ def minimise(
         found = _corrected(scaled, inside.face)
     if found is None and rescale:
         # The typical sizes may be far from those of the answer, and then the face is hard to see.
-        sizes = np.maximum(np.abs(inside.x), SMALLEST_SIZE * np.abs(inside.x).max(initial=1e-300))
+        sizes = np.maximum(np.abs(inside.x), 1e-6 * np.abs(inside.x).max(initial=1e-300))
         change = abs(float(scaled.slope @ (inside.x - scaled.start)))
         if np.isfinite(sizes).all() and 0.0 < change < np.inf:
             again = minimise(program, unit * sizes, value * change, rescale=False)
@@ -165,7 +159,7 @@ def _corrected(program: Program, face: Face) -> Minimiser | None:
     """
     tried = set[bytes]()
     face = face._replace(tight=np.where(program.least == program.most, 1, face.tight))
-    for _ in range(MOST_FACES):
+    for _ in range(15):
         key = face.free.tobytes() + face.side.tobytes() + face.tight.tobytes()
         if key in tried:
             return None

@@ -17,21 +17,6 @@ from frankwolfe.sets.coordinate import Budget, CappedSimplex
 from frankwolfe.solvers.corrective.interior import InteriorSolver
 from frankwolfe.solvers.corrective.rounds import RoundSolver, is_new_kind
 
-MIN_NEW_COLUMNS = 100
-"""A round adds this many columns, or as many as have weight if these are more."""
-
-INNER_SHARE = 0.5
-"""No problem of a working set is solved further than to this fraction of the tolerance."""
-
-FIRST_SHARE, LATER_SHARE, LEAST_SHARE = 0.01, 0.3, 1e-8
-"""The problem of a working set is solved to this fraction of the gap at first, to a smaller one by that factor in every
-later round, and to no smaller one than the last. Ten times the first: on 500 x 2,000 tables with ten factors twice the
-time, for working sets are larger."""
-
-TINY = 0.1
-"""Weights below this times that fraction of the largest weight are set to zero before a round: interior points have no
-zeros, and one that matters joins again. Tenfold: rounds drop weights that matter, and stall."""
-
 
 def has_working_sets(problem: Problem) -> bool:
     """Return whether the set is a `Knapsack` of many weights and columns of the data can be copied from memory."""
@@ -63,7 +48,8 @@ class WorkingSetSolver(RoundSolver):
         super().__init__(problem, w, earlier)
         self.knapsack: Knapsack = problem.constraint.structure().knapsack
         self.w = w.copy()
-        self.share = FIRST_SHARE
+        # Ten times this: on 500 x 2,000 tables with ten factors twice the time, for working sets are larger.
+        self.share = 0.01
 
     def warm_up(self) -> None:
         """Compile the kernels, or load them from the cache, by a round on the first eight rows."""
@@ -89,11 +75,12 @@ class WorkingSetSolver(RoundSolver):
             self.stuck = found.gap <= 0.0
             return
         barrier: Any = self.problem.barrier()  # `has_working_sets` requires one
-        w = barrier.without_tiny(self.w, TINY * self.share * np.abs(self.w).max())
+        # Interior points have no zeros. A tiny weight that matters joins again; ten times this level, rounds stall.
+        w = barrier.without_tiny(self.w, 0.1 * self.share * np.abs(self.w).max())
         w = w if self.problem.constraint.contains(w) else self.w
         columns = self._columns(w, found.gradient)
-        goal = max(INNER_SHARE * self.target, self.share * found.gap)
-        inner, self.share = self._solved(w, columns, goal), LATER_SHARE * self.share
+        goal = max(0.5 * self.target, self.share * found.gap)
+        inner, self.share = self._solved(w, columns, goal), 0.3 * self.share
         there = inner.evidence().exact
         assert there is not None
         if there.value < found.value - self._noise() or there.gap < found.gap:
@@ -102,14 +89,14 @@ class WorkingSetSolver(RoundSolver):
             self.at, self._found = inner.at, None
             if self._exact().gap <= 0.5 * found.gap or there.value < found.value - self._noise():
                 return
-        self.stuck = self.share <= LEAST_SHARE  # the next round would hardly differ
+        self.stuck = self.share <= 1e-8  # the next round would hardly differ
 
     def _columns(self, w: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """Return a working set, ascending: columns that must or do have weight, and those that gain most."""
         chosen = (w != 0.0) | (self.knapsack.lower > 0.0) | (self.knapsack.upper < 0.0)
         gains, price = self.knapsack.gains(gradient), self.knapsack.price(gradient, np.flatnonzero(chosen))
         useful = np.flatnonzero(~chosen & (gains > price))
-        most = max(MIN_NEW_COLUMNS, np.count_nonzero(chosen))
+        most = max(100, np.count_nonzero(chosen))
         chosen[useful[np.argsort(-gains[useful], kind="stable")[:most]]] = True
         return np.flatnonzero(chosen)
 
