@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo docs dist test test-processors fuzz edits soak lint format bench bench-all tournament compare clean
+.PHONY: demo docs article records dist test test-processors fuzz edits soak lint format bench bench-all tournament compare clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -23,6 +23,19 @@ $(VENV)/installed-docs: $(VENV)/installed
 # the site: open out/site/index.html; its gallery runs all examples
 docs: $(VENV)/installed-docs
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs out/site
+
+# the figures of docs/article.md, from tables in FRANKWOLFE_DATA: some minutes
+article: $(VENV)/installed-bench
+	$(BIN)/python benchmarks/free_certificate.py --plot docs/certificate.png
+	$(BIN)/python benchmarks/stochastic_pairwise.py --figure docs/stochastic_pairwise.png
+	$(BIN)/python benchmarks/l1_ball/race.py --out out/article --datasets rcv1-subset w8a california-housing \
+	    --solvers auto 'liblinear[penalty=given]' 'skglm[penalty=given]' 'celer[penalty=given]' --max-seconds 8 --threads 1
+	$(BIN)/python benchmarks/article.py --race out/article/results.json --out docs
+
+# run benchmarks anew, keep what they print, and write docs/benchmarks.md: make records NAMES="race ranges"
+NAMES ?=
+records: $(VENV)/installed-bench
+	$(BIN)/python benchmarks/record.py $(NAMES) --page
 
 # the files of a release, checked and tried in fresh environments: make dist PYTHONS="python3.11 python3.13"
 PYTHONS ?= $(PYTHON)

@@ -4,7 +4,6 @@ import pickle
 import subprocess
 import sys
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
@@ -26,7 +25,6 @@ from sklearn.utils.class_weight import compute_class_weight
 
 import frankwolfe as fw
 from tests import cases
-from tests.test_docs import ROOT, code_blocks
 
 
 @pytest.fixture(scope="module")
@@ -347,11 +345,3 @@ def test_importing_the_package_does_not_import_scikit_learn():
         "else: raise AssertionError"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_the_page_on_estimators_runs():
-    mpl.use("Agg")
-    names = {}
-    for block in code_blocks(ROOT / "docs" / "estimators.md"):
-        exec(block, names)
-    assert len(names["path"]) == 10
