@@ -712,7 +712,9 @@ class LinearModel(CertifiedEstimator, ABC):
                 for problem, (before, x) in zip(problems, self._ends, strict=True)
             ]
         results = self._minimized(problems, starts, checkpoint)
-        self._ends = [(problem.constraint, found.x) for problem, found in zip(problems, results, strict=True)]
+        one_each = len(results) == len(problems)  # not where several problems are solved as one
+        pairs = zip(problems, results, strict=True) if one_each else ()
+        self._ends = [(problem.constraint, found.x) for problem, found in pairs]
         self._rows, self.prices_ = problems[0].n, self._prices(results)
         if self._scale is not None:
             self._stream_radius = max([DEFAULT_RADIUS, *(10.0 * float(np.abs(found.x).sum()) for found in results)])

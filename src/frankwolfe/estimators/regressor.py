@@ -1,25 +1,30 @@
 """Linear regression under a constraint: on any set, with signs of the weights, or of low rank."""
 
+from copy import copy
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.metrics import d2_tweedie_score, r2_score
+from sklearn.metrics import d2_pinball_score, d2_tweedie_score, r2_score
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from frankwolfe.advice import advice_on
 from frankwolfe.arguments.names import teaching
 from frankwolfe.estimators.array_data import functions_for
 from frankwolfe.estimators.base import Checkpoint, LinearModel, Solution, on_chunks
 from frankwolfe.estimators.streaming import StreamRegressor
 from frankwolfe.linalg.singular import rank_of
-from frankwolfe.losses import MultitaskSquared, Squared, as_loss
+from frankwolfe.losses import MultitaskSquared, Pinball, Squared, as_loss
 from frankwolfe.problem import Problem
+from frankwolfe.problem.requirements import require_memory
 from frankwolfe.problem.rules import ColumnNames, Rules
 from frankwolfe.result import Result
 from frankwolfe.sets import NonNegativeL1Ball
 from frankwolfe.sets.checks import numbers
 from frankwolfe.sets.named import DEFAULT_RADIUS
+from frankwolfe.solvers.corrective.quantile_bands import minimize_bands
 
 
 class LinearRegressor(RegressorMixin, LinearModel):
@@ -91,7 +96,11 @@ class LinearRegressor(RegressorMixin, LinearModel):
 
     def _problems(self, X: Any, y: Any, weights: Any, intercept: bool) -> list[Problem]:
         y = self._targets(y)
-        return [self._problem(X, y, self._loss_for(y), weights, intercept)]
+        return [self._problem(X, y, loss, weights, intercept) for loss in self._losses_for(X, y)]
+
+    def _losses_for(self, X: Any, y: Any) -> list[Any]:
+        """Return the loss of each problem; there is one, unless a model says otherwise."""
+        return [self._loss_for(y)]
 
     def _targets(self, y: Any) -> Any:
         """Return the targets in the shape of the loss: a vector for one output."""
@@ -297,14 +306,21 @@ class SignedRegressor(LinearRegressor):
         raise ValueError(f"signs go with the constraints 'l1' and 'nonnegative-l1', not with {kind}; {bounds}")
 
 
+def _learns_streams(model: Any) -> bool:
+    """Return whether a model has ``partial_fit``; scikit-learn shows the error where it has not."""
+    if model.quantiles is not None:
+        raise AttributeError("partial_fit learns one model, and quantiles make several: use fit")
+    return True
+
+
 class FrankWolfeRegressor(StreamRegressor, SignedRegressor):
     """Linear regressor whose weights lie in a constraint set, with a certified gap.
 
     Parameters
     ----------
     loss : str or loss
-        ``"squared"``, ``"huber"``, ``"cauchy"``, ``"tukey"``, ``"pinball"`` (the median, slowly:
-        docs/side-constraints.md), ``"poisson"`` for counts, ``"gamma"`` for positive amounts, ``"tweedie"`` for amounts
+        ``"squared"``, ``"huber"``, ``"cauchy"``, ``"tukey"``, ``"pinball"`` (the median, or ``quantiles``),
+        ``"poisson"`` for counts, ``"gamma"`` for positive amounts, ``"tweedie"`` for amounts
         with exact zeros (these three predict ``exp(X coef_' + intercept_)``), or an object such as ``fw.Huber(0.5)`` or
         ``fw.losses.Tweedie(1.7)``.
     constraint : str or set
@@ -335,6 +351,14 @@ class FrankWolfeRegressor(StreamRegressor, SignedRegressor):
         Most features with a weight that is not zero; None for no limit. ``gap_`` then compares with the best model of
         so many features, and no warning is issued if only the choice of features is not certified
         (docs/best-subset.md).
+    quantiles : list of float, optional
+        With ``loss="pinball"``: increasing numbers between 0 and 1. Each quantile has weights, an intercept, and a
+        certificate of its own, within the same set and the same rules. ``predict`` returns a column for each, and
+        ``score`` the mean of their D2.
+    crossing : bool
+        False: no quantile may be predicted above a higher one, for any row of the fit, up to rounding. All quantiles
+        are then one problem, the least sum of their losses, with one certificate. Sets must be bounds and budgets. On
+        other rows quantiles may still cross.
     method : str or Method
         As for `minimize`.
     tol : float
@@ -354,21 +378,21 @@ class FrankWolfeRegressor(StreamRegressor, SignedRegressor):
 
     Attributes
     ----------
-    coef_ : array of shape (d,), or (outputs, d)
+    coef_ : array of shape (d,), or (outputs, d), or (quantiles, d)
         Weights.
-    intercept_ : float, or array of shape (outputs,)
+    intercept_ : float, or array of shape (outputs,) or (quantiles,)
         Intercept.
     gap_ : float
-        Proven gap: the objective is at most this far above its minimum.
+        Proven gap: the objective is at most this far above its minimum. The largest of all quantiles.
     prices_ : dict
         By how much the objective would fall per unit by which each rule, or the radius, is relaxed: numbers by rule,
-        such as ``"price <= 0"``. Zero for those that do not bind.
+        such as ``"price <= 0"``. Zero for those that do not bind. Empty with ``crossing=False``.
     n_iter_ : int
         Steps made.
     passes_ : float
         Passes over the data.
-    result_ : Result
-        The run.
+    result_ : Result, or list of them
+        The run; of each quantile, if they may cross.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array
@@ -385,6 +409,12 @@ class FrankWolfeRegressor(StreamRegressor, SignedRegressor):
     >>> X, y = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, 1.0]], [2.0, 0.0, 2.0, 4.0]
     >>> fw.FrankWolfeRegressor(radius=2.0, fit_intercept=False, tol=1e-9).fit(X, y).coef_.round(6)
     array([2., 0.])
+
+    Three quantiles that do not cross:
+
+    >>> model = fw.FrankWolfeRegressor("pinball", quantiles=[0.1, 0.5, 0.9], crossing=False, tol=1e-9)
+    >>> model.fit([[0.0], [0.0], [0.0], [1.0]], [1.0, 2.0, 4.0, 5.0]).predict([[0.0]]).round(6)
+    array([[1., 2., 4.]])
     """
 
     @teaching
@@ -400,6 +430,8 @@ class FrankWolfeRegressor(StreamRegressor, SignedRegressor):
         monotone: Any = None,
         groups: Any = None,
         max_features: int | None = None,
+        quantiles: Any = None,
+        crossing: bool = True,
         method: Any = "auto",
         tol: float = 1e-4,
         max_passes: float | None = 1000.0,
@@ -419,8 +451,157 @@ class FrankWolfeRegressor(StreamRegressor, SignedRegressor):
         self.conditions = conditions
         self.monotone = monotone
         self.groups = groups
+        self.quantiles = quantiles
+        self.crossing = crossing
         self.fit_intercept = fit_intercept
         self.warm_start = warm_start
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self.quantiles is None
+        return tags
+
+    # --- several quantiles ---
+
+    def _checked_quantiles(self) -> np.ndarray:
+        """Return the quantiles as increasing numbers between 0 and 1."""
+        found = numbers("FrankWolfeRegressor", "quantiles", self.quantiles, "a list of numbers between 0 and 1")
+        if (
+            found.ndim != 1
+            or not found.size
+            or not ((found > 0.0) & (found < 1.0)).all()
+            or (np.diff(found) <= 0).any()
+        ):
+            raise ValueError(f"quantiles must be increasing numbers between 0 and 1, got {self.quantiles!r}")
+        if not isinstance(as_loss(self.loss), Pinball):
+            raise ValueError(f"quantiles go with loss='pinball', got {self.loss!r}")
+        return found
+
+    def _joint(self) -> bool:
+        """Return whether all quantiles are one problem."""
+        if not isinstance(self.crossing, bool | np.bool_):
+            raise TypeError(f"crossing must be True or False, got {self.crossing!r}")
+        if self.crossing:
+            return False
+        if self.quantiles is None:
+            raise ValueError("crossing=False goes with quantiles: pass them, such as quantiles=[0.1, 0.5, 0.9]")
+        if self.max_features is not None or self.method != "auto":
+            raise ValueError("crossing=False goes with method='auto' and without max_features: leave them out")
+        return True
+
+    def _learn_targets(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+        self._joint()
+        if self.quantiles is None:
+            return super()._learn_targets(X, y, sample_weight)
+        if y.ndim > 1 and y.shape[1] > 1:
+            raise ValueError(f"quantiles go with one output, and y has {y.shape[1]} columns: fit one model for each")
+        self._target_shape = (len(self._checked_quantiles()),)
+        return (functions_for(X).one_column(y) if y.ndim > 1 else y), sample_weight
+
+    def _losses_for(self, X: Any, y: Any) -> list[Any]:
+        if self.quantiles is None:
+            return super()._losses_for(X, y)
+        if self._joint():
+            require_memory(X, "crossing=False", "pass crossing=True")
+        functions_for(X).check_copies(len(self.quantiles))
+        return [Pinball(quantile) for quantile in self._checked_quantiles()]
+
+    def _minimized(self, problems: list[Problem], starts: list[Any], checkpoint: Checkpoint = None) -> list[Result]:
+        if not self._joint():
+            return super()._minimized(problems, starts, checkpoint)
+        if checkpoint is not None:
+            raise ValueError("checkpoint goes with crossing=True: a run for all quantiles has none")
+        quantiles = self._checked_quantiles()
+        found, budget = minimize_bands(problems, quantiles, self.tol, self.max_passes, self._scale is None)
+        if self._scale is not None:
+            found = replace(found, x=(found.x.T / self._scale).T + 0.0)
+            if budget is not None:
+                units = " for columns of norm one" if (self._scale != 1.0).any() else ""
+                scope = f"among weights of each quantile whose absolute values{units} sum to at most {budget:.3g}"
+                found = replace(found, message=f"{found.message} The gap is proven {scope}.")
+        self._record([found])
+        return [found]
+
+    def _advice(self, found: Result) -> list[str]:
+        problem = found.trace.problem
+        if self.quantiles is None or not self._joint() or problem is None or self._scale is not None:
+            return super()._advice(found)
+        middle = found.x[:, len(self.quantiles) // 2]  # of the quantile whose problem the trace has
+        alone = replace(found, x=middle, fun=problem.value(middle))
+        return advice_on(problem, alone, default_radius=self.radius is None and isinstance(self.constraint, str))
+
+    def _adopt(self, results: list[Any]) -> None:
+        if self.quantiles is not None and len(results) > 1:
+            intercepts = np.array([float(np.ravel(found.intercept)[0]) for found in results])
+            results = [Solution(np.column_stack([found.x for found in results]), intercepts)]
+        super()._adopt(results)
+
+    def _output_names(self, count: int) -> list[str]:
+        if self.quantiles is None or count != len(self.quantiles):
+            return super()._output_names(count)
+        return [f"quantile {quantile:g}" for quantile in self._checked_quantiles()]
+
+    def _explained(self, X: Any, y: Any, sample_weight: Any, **offsets: Any) -> float:
+        if self.quantiles is None:
+            return super()._explained(X, y, sample_weight, **offsets)
+        columns = zip(self._checked_quantiles(), self.predict(X, **offsets).T, strict=True)
+        return float(np.mean([d2_pinball_score(y, z, sample_weight=sample_weight, alpha=q) for q, z in columns]))
+
+    def predict(self, X: Any, *, offset: Any = None, exposure: Any = None) -> Any:
+        """Return the predicted targets, as `LinearRegressor.predict`; of several quantiles, a column for each.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, RowStore or dask collection of shape (n, d)
+            Samples. For a dask collection the result is a lazy dask array.
+        offset, exposure : array of shape (n,), optional
+            Those of the samples; by default zeros and ones.
+
+        Returns
+        -------
+        array of shape (n,), or (n, outputs), or (n, quantiles)
+        """
+        if self.quantiles is not None and offset is not None:
+            shift = functions_for(X).offset_of(X, offset, exposure, as_loss(self.loss))
+            return super().predict(X) + shift[:, None]
+        return super().predict(X, offset=offset, exposure=exposure)
+
+    @available_if(_learns_streams)
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn a chunk of rows, as `StreamRegressor.partial_fit` says; not with ``quantiles``.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            The chunk.
+        y : array of shape (n,), or (n, outputs)
+            Its targets.
+        sample_weight : array of shape (n,), optional
+            Non-negative weights; only their proportions matter, within the whole stream.
+
+        Returns
+        -------
+        self
+        """
+        return super().partial_fit(X, y, sample_weight)
+
+    def _own_problem(
+        self, X: Any, y: Any, sample_weight: Any, offsets: dict[str, Any]
+    ) -> tuple[Problem, Result, np.ndarray | None]:
+        """Return the same for one quantile of the fit, ``quantile``."""
+        given = dict(offsets)
+        quantile = given.pop("quantile", None)
+        if self.quantiles is None or vars(self).get("result_") is None:
+            return super()._own_problem(X, y, sample_weight, given)
+        if self._joint():
+            raise ValueError("proofs about single quantiles need a fit with crossing=True")
+        quantiles = self._checked_quantiles().tolist()
+        if quantile not in quantiles:
+            raise ValueError(f"pass quantile=, one of {quantiles}, got {quantile!r}")
+        one, k = copy(self), quantiles.index(quantile)
+        one.result_ = self.result_[k] if isinstance(self.result_, list) else self.result_
+        one.loss, one.quantiles = Pinball(quantile), None
+        return one._own_problem(X, y, sample_weight, given)
 
 
 class LowRankRegressor(StreamRegressor, LinearRegressor):
