@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo docs article records dist test test-processors fuzz edits soak lint format bench bench-all tournament compare clean
+.PHONY: demo docs article records dist test test-oldest test-processors fuzz edits soak lint format bench bench-all tournament compare clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -20,9 +20,12 @@ $(VENV)/installed-docs: $(VENV)/installed
 	$(PIP) install --group docs
 	touch $@
 
-# the site: open out/site/index.html; its gallery runs all examples
+# the site: open out/site/index.html; its gallery runs all examples. Then its links are checked, and the main pages are
+# opened in Chromium if it is installed; SHOTS=folder keeps pictures of them
+SHOTS ?=
 docs: $(VENV)/installed-docs
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs out/site
+	$(BIN)/python -m tests.site out/site $(if $(SHOTS),--shots $(SHOTS))
 
 # the figures of docs/article.md, from tables in FRANKWOLFE_DATA: some minutes
 article: $(VENV)/installed-bench
@@ -52,6 +55,17 @@ demo: $(VENV)/installed
 
 test: $(VENV)/installed
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# with the lower bounds of all dependencies, on the oldest Python at hand: make test-oldest OLDEST=python3.11 TESTS="tests/frozen tests/sets".
+# Old packages warn of newer ones, so warnings are no errors here.
+OLDEST ?= $(PYTHON)
+TESTS ?= tests
+test-oldest:
+	$(OLDEST) -m venv out/oldest
+	out/oldest/bin/python -m tests.oldest > out/oldest/bounds.txt
+	out/oldest/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	out/oldest/bin/python -m pip install --quiet --constraint out/oldest/bounds.txt --editable '.[all]' --group test
+	out/oldest/bin/python -m pytest -n 2 --dist worksteal -o filterwarnings=default --disable-warnings $(TESTS)
 
 # the numeric tests as other processors, less optimisation and plain Python run them: half an hour or more
 test-processors: $(VENV)/installed

@@ -67,6 +67,7 @@ highlight_language = "text"  # of blocks that name none
 html_theme = "pydata_sphinx_theme"
 html_title = "frankwolfe"
 html_static_path = ["_static"]
+html_favicon = "_static/favicon.svg"
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
@@ -81,7 +82,7 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 html_context = {"default_mode": "auto"}
-html_sidebars: dict[str, list[str]] = {"index": []}
+html_sidebars: dict[str, list[str]] = {"index": [], "start": []}  # these have no section to navigate
 
 # Files of the repository that are pages of the site, too
 PAGES = {
@@ -124,6 +125,50 @@ def source_pages(app: Any) -> Any:
         yield f"source/{path.removesuffix('.py')}", {"title": path, "body": f"<h1>{path}</h1>{code}"}, "page.html"
 
 
+THUMBNAIL = re.compile(r"\n\.\. raw:: html\n\n    <div class=\"sphx-glr-thumbcontainer.*?\n    </div>\n", re.S)
+TITLE = re.compile(r'thumbnail-title">([^:<]+)')
+OPEN = '.. raw:: html\n\n    <div class="sphx-glr-thumbnails">\n'
+CLOSE = ".. raw:: html\n\n    </div>\n"
+
+
+FIELDS = {  # of the gallery, with the words that the titles of their examples begin with
+    "Marketing": ["Marketing"],
+    "Insurance": ["Insurance"],
+    "Finance": ["Finance"],
+    "Policy evaluation": ["Policy"],
+    "Fairness": ["Fairness"],
+    "Medicine and engineering": ["Medicine", "Engineering"],
+    "Text and images": ["Text", "Images"],
+    "Recommender systems": ["Recommender"],
+    "Large data": ["Clusters", "Streams"],
+    "Choosing and combining models": ["Choosing a radius", "Robust regression", "Stacking"],
+    "Research": ["Research"],
+}
+
+
+def grouped(page: str) -> str:
+    """Return the gallery's page with its examples under headings, one for each field."""
+    thumbnails = THUMBNAIL.findall(page)
+    fields: dict[str, list[str]] = {field: [] for field in FIELDS}
+    named = {word: field for field, words in FIELDS.items() for word in words}
+    for thumbnail in thumbnails:
+        word = TITLE.search(thumbnail)[1]
+        if word not in named:
+            raise LookupError(f"No field of the gallery has titles that begin with {word!r}: add it to FIELDS")
+        fields[named[word]].append(thumbnail)
+    start, end = page.index(OPEN), page.rindex(thumbnails[-1]) + len(thumbnails[-1])
+    groups = [f"{field}\n{'-' * len(field)}\n\n{OPEN}{''.join(inside)}\n{CLOSE}" for field, inside in fields.items()]
+    return page[:start] + "\n".join(groups) + page[page.index(CLOSE, end) + len(CLOSE) :]
+
+
+def group_gallery(app: Any) -> None:
+    """Group the page that sphinx-gallery has just written, unless it is still grouped since the last build."""
+    index = HERE / "gallery" / "index.rst"
+    page = index.read_text(encoding="utf-8")
+    if page.count(OPEN) == 1:
+        index.write_text(grouped(page), encoding="utf-8")
+
+
 def skip_fields(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
     """Leave out the fields of named tuples, which the docstring of the class describes, and what scikit-learn adds."""
     if (getattr(obj, "__doc__", None) or "").startswith("Alias for field number"):
@@ -138,6 +183,7 @@ def link_pages(app: Any, what: str, name: str, obj: Any, options: Any, lines: li
 
 def setup(app: Any) -> None:
     """Connect the functions above."""
+    app.connect("builder-inited", group_gallery, priority=900)  # after sphinx-gallery
     app.connect("source-read", rewrite_links)
     app.connect("html-collect-pages", source_pages)
     app.connect("autodoc-process-docstring", link_pages)

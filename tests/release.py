@@ -1,13 +1,16 @@
 """Try the files of a release in fresh environments: ``python -m tests.release dist [INTERPRETER ...]``.
 
-Each interpreter installs the wheel, bare, solves a small problem and starts the command line; then it installs the
-extras and runs the README's first example. The first interpreter does so from the source distribution, too.
+Each interpreter installs the wheel, bare, solves a small problem and starts the command line. Then it installs each
+extra into an environment of its own and uses what it brings, and runs the README's first example with all of them.
+The first interpreter installs the source distribution, too.
 """
 
+import hashlib
 import re
 import subprocess
 import sys
 import tempfile
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -25,14 +28,28 @@ for method in ("auto", "sfw"):
 print(f"Python {{sys.version.split()[0]}}: import frankwolfe takes {{1000 * seconds:.0f}} ms")
 """
 
+PROBLEM = "import frankwolfe as fw; X, y = [[1.0, 0.0], [0.0, 1.0]], [1.0, 2.0]; "
+SOLVED = PROBLEM + "result = fw.minimize(fw.Problem(X, y, loss='squared', constraint=fw.L1Ball(1.0)){}); "
+EXTRAS = {  # what each is for
+    "plot": "import matplotlib; matplotlib.use('Agg'); " + SOLVED.format("") + "result.plot()",
+    "progress": SOLVED.format(", progress=True"),
+    "datasets": "import sklearn",
+    "sklearn": PROBLEM + "assert fw.FrankWolfeRegressor(radius=1.0).fit(X, y).result_.success",
+    "cli": "import subprocess, sys; subprocess.run([sys.executable, '-m', 'frankwolfe', '--version'], check=True)",
+    "dask": "import dask.array as da; "
+    + PROBLEM
+    + "assert fw.minimize(fw.Problem(da.asarray(X), da.asarray(y), 'squared', fw.L1Ball(1.0))).success",
+    "all": "",  # the README's first example
+}
+
 
 def first_example() -> str:
     """Return the first Python code of the README."""
     return re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.S)[0]
 
 
-def attempt(interpreter: str, package: Path, version: str) -> None:
-    """Install a wheel or a source distribution into a fresh environment, bare and with extras, and use it."""
+def attempt(interpreter: str, package: str, code: str, *flags: str) -> None:
+    """Install a package into a fresh environment and run some code there."""
     with tempfile.TemporaryDirectory() as folder:
 
         def run(*command: str) -> None:
@@ -40,28 +57,30 @@ def attempt(interpreter: str, package: Path, version: str) -> None:
 
         run(interpreter, "-m", "venv", "env")
         python = f"{folder}/env/bin/python"
-        run(python, "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(package))
-        run(python, "-I", "-W", "error", "-c", BARE.format(version=version))
-        run(python, "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"{package}[cli,sklearn]")
-        run(python, "-I", "-m", "frankwolfe", "--version")
-        run(
-            python,
-            "-I",
-            "-c",
-            "import matplotlib; matplotlib.use('Agg')\n" + first_example() + "\nassert result.success",
-        )
+        run(python, "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", package)
+        run(python, "-I", "-m", "pip", "check", "--quiet", "--disable-pip-version-check")
+        run(python, "-I", *flags, "-c", code)
+    print(f"{interpreter}: {Path(package).name} works", flush=True)
 
 
 def main() -> None:
     """Try all files of a folder."""
     folder, interpreters = Path(sys.argv[1]).resolve(), sys.argv[2:] or [sys.executable]
     (wheel,), (source,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
-    version = wheel.name.split("-")[1]
+    bare = BARE.format(version=wheel.name.split("-")[1])
+    named = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    if set(named) != set(EXTRAS):
+        raise SystemExit(f"EXTRAS must say how to try each of {sorted(named)}, got {sorted(EXTRAS)}")
+    example = "import matplotlib; matplotlib.use('Agg')\n" + first_example() + "\nassert result.success"
     for file in (wheel, source):
-        print(f"{file.name}: {file.stat().st_size / 1e3:.0f} kB", flush=True)
-    for interpreter in interpreters:
-        attempt(interpreter, wheel, version)
-    attempt(interpreters[0], source, version)
+        print(
+            f"{file.name}: {file.stat().st_size / 1e3:.0f} kB, sha256 {hashlib.sha256(file.read_bytes()).hexdigest()}"
+        )
+    for k, interpreter in enumerate(interpreters):
+        for package in (wheel, source) if k == 0 else (wheel,):
+            attempt(interpreter, str(package), bare, "-W", "error")
+            for extra, code in EXTRAS.items():
+                attempt(interpreter, f"{package}[{extra}]", code or example)
 
 
 if __name__ == "__main__":

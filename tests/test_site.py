@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import frankwolfe as fw
+from tests.site import faults
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -40,6 +41,20 @@ def test_every_public_name_is_in_the_reference_with_an_example():
     names = dict(public_names())
     assert sorted(listed) == sorted(names)
     assert [name for name, value in names.items() if not isinstance(value, dict) and ">>>" not in value.__doc__] == []
+
+
+def test_broken_links_and_foreign_addresses_of_a_site_are_found(tmp_path):
+    (tmp_path / "other.html").write_text('<h1 id="here">Other</h1>')
+    (tmp_path / "index.html").write_text(
+        '<a href="other.html#here">fine</a> <a href="https://example.org">fine</a> <a href="#there">no anchor</a>'
+        '<a href="other.html#gone">no anchor</a> <a href="gone.html">no page</a> <img src="gone.png">'
+        '<script src="https://example.org/code.js"></script>'
+    )
+    found = faults(tmp_path)
+    assert [line.split()[2:4] for line in found] == [
+        ["to", "#there,"], ["to", "other.html#gone,"], ["to", "gone.html,"], ["to", "gone.png,"],
+        ["https://example.org/code.js", "from"],
+    ]  # fmt: skip
 
 
 def anchors(page):

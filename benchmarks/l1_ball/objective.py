@@ -55,7 +55,8 @@ class Objective(BaseObjective):
 
     def into_ball(self, w):
         """Scale a point that is outside, as penalised solvers' are, onto the ball's boundary."""
-        return w * min(1.0, self.radius / max(np.abs(w).sum(), np.finfo(float).tiny))
+        norm = np.abs(w).sum()
+        return w if norm <= self.radius else w * (self.radius / norm)
 
     def mean_loss(self, predictions):
         if self.loss == "logistic":

@@ -57,8 +57,10 @@ def test_classifier_is_scikit_learns_at_the_equivalent_penalty(load, radius, fit
     )
     model.fit(X, y, sample_weight=weights if weighted else None)
     total = weights * (np.array([by_class[name] for name in y]) if weighted else 1.0)
+    old = getattr(LogisticRegression(), "penalty", None) == "l2"  # the default until scikit-learn 1.7
+    l1 = {"penalty": "l1"} if old else {"l1_ratio": 1.0}
     reference = LogisticRegression(
-        l1_ratio=1.0,
+        **l1,
         solver="saga",
         C=_penalty(model, X, y, total),
         fit_intercept=fit_intercept,

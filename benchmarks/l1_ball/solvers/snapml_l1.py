@@ -2,6 +2,7 @@
 
 import numpy as np
 from scipy import sparse
+from snapml import LogisticRegression
 
 from benchmark_utils.penalised import PenalisedSolver
 from benchmark_utils.threads import THREADS
@@ -19,8 +20,6 @@ class Solver(PenalisedSolver):
         return sparse.csr_matrix(X) if sparse.issparse(X) else np.ascontiguousarray(X)
 
     def estimator(self, tolerance):
-        from snapml import LogisticRegression
-
         return LogisticRegression(
             penalty="l1", dual=False, fit_intercept=False, tol=tolerance, max_iter=100_000, n_jobs=THREADS
         )
