@@ -1,6 +1,6 @@
 """The commands that fit models to a file: ``fit``, ``path`` along radii, ``ranges`` of weights of good models."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
@@ -218,8 +218,8 @@ def path(data: Path, radii: str | None, n_radii: int, table: Path | None, pictur
         for sentence in at_the_edge(found.radii, best, there, found.coef(best)):
             echo(sentence, fg="yellow")
     if table is not None:
-        content: Iterable = zip(*zip(*rows, strict=True), found.success.tolist(), *means.values(), strict=True)
-        write_csv(table, [*HEADS, "certified", *(f"held-out {name}" for name in names)], content)
+        content = dict(zip(HEADS, zip(*rows, strict=True), strict=True)) | {"certified": found.success.tolist()}
+        write_csv(table, content | {f"held-out {name}": values for name, values in means.items()})
     if picture is not None:
         labels = spec.data.features.names and preparation.names(spec.data.features.names)
         save_figure(picture, lambda: found.plot(names=labels))
@@ -289,18 +289,14 @@ def ranges(
         described = facts(data, spec, problem, preparation)
     certificate = f"objective {result.fun:.8g}, gap {result.gap:.2g}; good models have at most {found.limit:.8g}"
     show([*described, ("certificate", certificate)])
-    verdicts = [
-        "never used" if never else "always used" if always else "sign certain" if sure else ""
-        for never, always, sure in zip(found.never_used, found.always_used, found.sign_certain, strict=True)
-    ]
-    numbers = list(zip(*(getattr(found, end).tolist() for end in ENDS), strict=True))
-    shown_ends = [[f"{row[0]:.6g}", f"{row[1]:.6g}", f"{row[4]:.6g}"] for row in numbers]
-    lines = [[name, *ends, verdict] for name, ends, verdict in zip(names, shown_ends, verdicts, strict=True)]
+    facts_of = {"never used": found.never_used, "always used": found.always_used, "sign certain": found.sign_certain}
+    verdicts = np.select([*facts_of.values()], [*facts_of], "").tolist()
+    content = {"weight": names} | {end: getattr(found, end).tolist() for end in ENDS} | {"verdict": verdicts}
+    shown_ends = [[f"{value:.6g}" for value in content[end]] for end in ("estimate", "low_proven", "high_proven")]
     echo("")
-    print_table(("weight", "estimate", "at least", "at most", ""), lines, left=1)
+    print_table(("weight", "estimate", "at least", "at most", ""), zip(names, *shown_ends, verdicts, strict=True), 1)
     if table is not None:
-        content = [[name, *row, verdict] for name, row, verdict in zip(names, numbers, verdicts, strict=True)]
-        write_csv(table, ["weight", *ENDS, "verdict"], content)
+        write_csv(table, content)
     if picture is not None:
         save_figure(picture, found.plot)
     if not result.success:

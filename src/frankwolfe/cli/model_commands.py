@@ -1,6 +1,5 @@
 """The commands that use what others wrote: ``predict`` with a model, ``verify`` a certificate, ``info`` on a file."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -9,15 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from frankwolfe.cli.options import COLUMN_ROLES, COLUMNS, DATA, OFFSETS, OUT, PROBLEM, Options, file_type
-from frankwolfe.cli.output import (
-    NOT_CERTIFIED,
-    answering,
-    echo,
-    show,
-    show_prices,
-    show_weights,
-    write_csv,
-)
+from frankwolfe.cli.output import NOT_CERTIFIED, answering, echo, show, show_prices, show_weights, write_csv
 
 if TYPE_CHECKING:
     import numpy as np
@@ -90,7 +81,7 @@ def predict(
         if decision and fitted.classes is not None:
             columns["decision"] = scores
     n = found.X.shape[0]
-    write_csv(out, *_laid_out(columns, fitted, rows, n))
+    write_csv(out, _laid_out(columns, fitted, rows, n))
     if len(rows) < n:
         notes += [f"{n - len(rows):,} of {n:,} rows have missing values: no prediction"]
     if fitted.rules:
@@ -117,22 +108,18 @@ def _from_store(data: Path, model: "FittedModel", memory: str | None) -> "tuple[
     return Data(store, model.features, targets, None, row_number, {}), scores
 
 
-def _laid_out(columns: dict[str, Any], model: "FittedModel", rows: "np.ndarray", n: int) -> tuple[list[str], Iterable]:
-    """Return the header and the lines of the output, one for each row of the file; empty ones for other rows."""
-    names, parts = [], []
+def _laid_out(columns: dict[str, Any], model: "FittedModel", rows: "np.ndarray", n: int) -> dict[str, "np.ndarray"]:
+    """Return the columns of the output, with a cell for each row of the file, which is empty for other rows."""
+    import numpy as np
+
+    found = {}
     for name, values in columns.items():
-        several = model.target if name == "prediction" else model.classes
-        if values.ndim == 2 and several is not None:
-            names += [f"{name}_{one}" for one in several]
-            parts += values.T.tolist()
-        else:
-            names.append(name)
-            parts.append(values.tolist())
-    lines: Iterable = zip(*parts, strict=True)
-    if len(rows) < n:
-        known = dict(zip(rows.tolist(), lines, strict=True))
-        lines = (known.get(row, ("",) * len(names)) for row in range(n))
-    return names, lines
+        several = values.ndim == 2
+        heads = [f"{name}_{one}" for one in model.output_names] if several else [name]
+        for head, part in zip(heads, values.T if several else [values], strict=True):
+            found[head] = np.full(n, "", dtype=object)
+            found[head][rows] = part
+    return found
 
 
 def _score(model: "FittedModel", predictions: "np.ndarray", targets: "np.ndarray | None", rows: "np.ndarray") -> str:

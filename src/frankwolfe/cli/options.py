@@ -69,10 +69,7 @@ class Options:
     """The shared options and their values. A command that does not declare one of them leaves its default."""
 
     target: tuple[str, ...] = option(
-        "-t",
-        default=(),
-        metavar="COLUMN",
-        help="Column to predict; several for multitask-squared. Not for svmlight.",
+        "-t", default=(), metavar="COLUMN", help="Column to predict; several for multitask-squared. Not for svmlight."
     )
     weights: str | None = option(metavar="COLUMN", help="Column of sample weights.")
     ignore: tuple[str, ...] = option(default=(), metavar="COLUMN", help="Column to leave out; may be repeated.")
@@ -86,18 +83,14 @@ class Options:
         help="{names}.  [default: logistic for two classes, multinomial for more, squared for numbers]",
     )
     constraint: str = option(
-        "--set",
-        default="l1",
-        table="frankwolfe.sets.named.SETS",
-        help="{names}; trace and group for several outputs.",
+        "--set", default="l1", table="frankwolfe.sets.named.SETS", help="{names}; trace and group for several outputs."
     )
     no_intercept: bool = option(default=False, help="Fit no intercept.")
     radius: float | None = option(
         type=float, help="Radius of the set; 'frankwolfe info' suggests some.  [default: 10; simplex: 1]"
     )
     no_radius: bool = option(
-        default=False,
-        help="No set beside the rules: all weights that keep them. Columns are standardised.",
+        default=False, help="No set beside the rules: all weights that keep them. Columns are standardised."
     )
     class_weight: tuple[str, ...] = option(
         default=(),
@@ -171,9 +164,7 @@ class Options:
         "--no-intercept and --method sfw.",
     )
     checkpoint: Path | None = option(  # noqa: RUF009 (a field)
-        type=file_type,
-        metavar="FILE",
-        help="Save the state of the run to a file, every minute and at its end.",
+        type=file_type, metavar="FILE", help="Save the state of the run to a file, every minute and at its end."
     )
     resume: bool = option(default=False, help="Continue from the --checkpoint file, if it exists; else start.")
     memory: str | None = option(

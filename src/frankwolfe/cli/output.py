@@ -5,7 +5,7 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import zip_longest
 from pathlib import Path
@@ -121,29 +121,20 @@ def show_weights(model: "FittedModel", most: int) -> None:
 
     own, flat = model.unscaled()[0].ravel(), model.weights.ravel()
     columns = model.weight_names or [str(model.features.first + j) for j in range(len(model.weights))]
-    outputs: list[Any] = []  # classes or targets, if there are several outputs
-    if model.weights.ndim == 2:
-        outputs = (model.target if model.classes is None else model.classes.tolist()) or list(
-            range(model.weights.shape[1])
-        )
+    outputs = model.output_names
+    labels = [[column, output] for column in columns for output in outputs] if outputs else [[name] for name in columns]
     scaled = model.preparation.scale is not None
-    rows = []
-    for k in np.argsort(-np.abs(flat), kind="stable")[: min(most, np.count_nonzero(flat))].tolist():
-        j, c = divmod(k, max(1, len(outputs)))
-        rows.append([columns[j], *map(str, outputs[c : c + 1]), f"{own[k]:.6g}", *([f"{flat[k]:.6g}"] * scaled)])
-    zeros = flat.size - int(np.count_nonzero(flat))
-    title = f"\n{flat.size:,} weight{'s' * (flat.size > 1)}, {zeros:,} of them zero"
-    if len(rows) + zeros < flat.size:
-        title += f"; the {len(rows)} largest"
+    nonzero = int(np.count_nonzero(flat))
+    order = np.argsort(-np.abs(flat), kind="stable")[: min(most, nonzero)].tolist()
+    title = f"\n{flat.size:,} weight{'s' * (flat.size > 1)}, {flat.size - nonzero:,} of them zero"
+    title += f"; the {most} largest" * (most < nonzero)
     if model.classes is not None and not outputs:
         title += f"; positive ones favour {model.classes[1]}"
     echo(title)
-    if rows:
-        print_table(
-            ["column", *(["output"] * bool(outputs)), "weight", *(["standardised"] * scaled)],
-            rows,
-            left=1 + bool(outputs),
-        )
+    if order:
+        rows = [[*labels[k], f"{own[k]:.6g}", *([f"{flat[k]:.6g}"] * scaled)] for k in order]
+        heads = ["column", *(["output"] * bool(outputs)), "weight", *(["standardised"] * scaled)]
+        print_table(heads, rows, left=len(labels[0]))
 
 
 def show_prices(model: "FittedModel") -> None:
@@ -159,11 +150,11 @@ def show_prices(model: "FittedModel") -> None:
     print_table(["rule", "price"], ([rule, f"{price:.4g}"] for rule, price in rules.items()), left=1)
 
 
-def write_csv(path: Path | None, heads: Iterable[str], rows: Iterable[Iterable]) -> None:
-    """Write a CSV file, whole or not at all, or to standard output."""
+def write_csv(path: Path | None, columns: Mapping[str, Iterable]) -> None:
+    """Write columns to a CSV file, whole or not at all, or to standard output."""
     if path is None:
         try:
-            _write_rows(sys.stdout, heads, rows)
+            _write_rows(sys.stdout, columns)
         except UnicodeEncodeError as error:
             letter = error.object[error.start]
             message = f"standard output, in {error.encoding}, has no letter {letter!a}: write to a file with --out"
@@ -173,7 +164,7 @@ def write_csv(path: Path | None, heads: Iterable[str], rows: Iterable[Iterable])
 
     with writing(path), replacing(path) as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
-        _write_rows(text, heads, rows)
+        _write_rows(text, columns)
         text.detach()  # flush without closing the stream
 
 
@@ -190,10 +181,10 @@ def save_figure(path: Path, plot: Callable[[], Any]) -> None:
             figure.savefig(stream, format=path.suffix[1:] or "png", dpi=150, bbox_inches="tight")
 
 
-def _write_rows(stream: TextIO, heads: Iterable[str], rows: Iterable[Iterable]) -> None:
+def _write_rows(stream: TextIO, columns: Mapping[str, Iterable]) -> None:
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(heads)
-    writer.writerows(rows)
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
 
 
 def progress_bar(title: str, total: float, unit: str, quiet: bool = False) -> "Progress":

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -264,20 +265,18 @@ def read_bounds(texts: Iterable[str]) -> dict[str, tuple[float, float]]:
             raise ValueError(f"--bound {text!r}: a rule on several weights is a condition: --condition {text!r}")
         if len(columns) != 1 or "" in sides or not 2 <= len(sides) <= 3 or (len(sides) == 3 and columns != [1]):
             raise ValueError(f"--bound takes NAME <= NUMBER, with <=, >= or ==, or 0 <= NAME <= 1; got {text!r}")
-        ((at,),) = (columns,)
-        quoted = QUOTED.fullmatch(sides[at])
-        low, high = -np.inf, np.inf
-        for k, sign in enumerate(signs):
-            other = float(sides[k if at > k else k + 1])
-            if np.isnan(other):
+        name = QUOTED.sub(r"\1", sides[columns[0]])
+        low, high = found.get(name, (-np.inf, np.inf))
+        for sign, (left, right) in zip(signs, pairwise(sides), strict=True):
+            is_left = is_number(left)
+            bound = float(left if is_left else right)
+            if np.isnan(bound):
                 raise ValueError(f"--bound {text!r}: a bound is NaN; leave it out for no bound")
-            if sign == "==" or (sign == ">=") == (at == k):
-                low = max(low, other)
-            if sign == "==" or (sign == "<=") == (at == k):
-                high = min(high, other)
-        name = quoted[1] if quoted else sides[at]
-        before = found.get(name, (-np.inf, np.inf))
-        found[name] = max(before[0], low), min(before[1], high)
+            if sign == "==" or (sign == "<=") == is_left:
+                low = max(low, bound)
+            if sign == "==" or (sign == ">=") == is_left:
+                high = min(high, bound)
+        found[name] = low, high
     return found
 
 

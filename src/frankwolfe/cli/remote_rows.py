@@ -104,35 +104,21 @@ def specify_remotely(path: Path, options: Options, folder: Path | None) -> Speci
         assert values is not None
         counts = np.bincount(values.astype(np.int64), counts, minlength=len(data.classes)).astype(np.int64)
         values = np.arange(len(data.classes), dtype=np.float64)
-    named = values if values is None else _as_read(values)
-    if options.loss is not None:
-        loss_name = options.loss
-    elif named is None:
-        loss_name = DEFAULT_LOSSES["rows" if y.ndim == 2 else "numbers"]
-    else:
-        loss_name = DEFAULT_LOSSES[kind_of_target(named, data.place, data.classes)]
+    if values is None:  # numbers: these stand for them
+        sample = np.arange(3.0) if y.ndim == 1 else np.zeros((3, y.shape[1]))
+    else:  # as if read from a file: numbers as floats, words as text
+        sample = values.astype({"i": float, "u": float, "O": str}.get(values.dtype.kind, values.dtype))
+    loss_name = options.loss or DEFAULT_LOSSES[kind_of_target(sample, data.place, data.classes)]
     loss: Any = as_loss(loss_name)
-    classes = None
-    if loss.targets in ("labels", "classes"):
-        if named is None:
-            raise ValueError(f"the {loss_name} loss takes classes, and the target has too many values to be that")
-        codes, classes = encoded(named, loss, loss_name, data.place, data.classes)
-        loss = loss.for_targets(codes)
+    if values is None and y.ndim == 1 and loss.targets in ("labels", "classes"):
+        raise ValueError(f"the {loss_name} loss takes classes, and the target has too many values to be that")
+    codes, classes = encoded(sample, loss, loss_name, data.place, data.classes)
+    if classes is not None:
         y = y.map_blocks(_encoded_chunk, values, codes, dtype=np.float64, meta=np.empty(0))
-    elif data.classes is not None:
-        raise ValueError(f"the target has {len(data.classes)} classes, and the {loss_name} loss takes numbers")
-    elif loss.targets == "rows":
-        y = y[:, None] if y.ndim == 1 else y
-        loss = loss.for_targets(np.zeros((1, y.shape[1])))
-    elif y.ndim == 2:
-        raise ValueError(f"the {loss_name} loss takes one target column, not {y.shape[1]}: use multitask-squared")
+    elif loss.targets == "rows" and y.ndim == 1:
+        y = y[:, None]
     summary = target_summary(classes, counts, survey.low, survey.high)
-    return Specification(options, data, y, classes, loss, loss_name, summary, in_memory=False)
-
-
-def _as_read(values: np.ndarray) -> np.ndarray:
-    """Return distinct targets as if read from a file: numbers as floats, words as text."""
-    return values.astype({"i": float, "u": float, "O": str}.get(values.dtype.kind, values.dtype))
+    return Specification(options, data, y, classes, loss.for_targets(codes), loss_name, summary, in_memory=False)
 
 
 def _encoded_chunk(y: Any, values: np.ndarray, codes: np.ndarray) -> np.ndarray:

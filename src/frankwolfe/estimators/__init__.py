@@ -14,10 +14,7 @@ from frankwolfe.estimators.classifier import FrankWolfeClassifier, LowRankClassi
 from frankwolfe.estimators.cv import FrankWolfeClassifierCV, FrankWolfeRegressorCV
 from frankwolfe.estimators.matrix_completion import MatrixCompletion
 from frankwolfe.estimators.probability_mixer import ProbabilityMixer
-from frankwolfe.estimators.regressor import (
-    FrankWolfeRegressor,
-    LowRankRegressor,
-)
+from frankwolfe.estimators.regressor import FrankWolfeRegressor, LowRankRegressor
 from frankwolfe.estimators.simplex import NonNegativeRegressor, SimplexRegressor
 
 __all__ = [

@@ -144,13 +144,7 @@ class CertifiedEstimator(PartParameters):
     max_features: int | None = None
 
     def __init__(
-        self,
-        method: Any,
-        tol: float,
-        max_passes: float | None,
-        random_state: Any,
-        n_jobs: int | None,
-        verbose: int,
+        self, method: Any, tol: float, max_passes: float | None, random_state: Any, n_jobs: int | None, verbose: int
     ):
         self.method = method
         self.tol = tol

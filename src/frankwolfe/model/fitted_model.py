@@ -215,6 +215,15 @@ class FittedModel:
         """Names of the prepared columns, one for each row of ``weights``; None if columns have no names."""
         return None if self.features.names is None else self.preparation.names(self.features.names)
 
+    @property
+    def output_names(self) -> list[str]:
+        """Names of the outputs, which are classes or targets; empty for one output."""
+        if self.weights.ndim == 1:
+            return []
+        return [str(name) for name in (self.target if self.classes is None else self.classes)] or outputs_of(
+            self.weights
+        )
+
     def summary(self) -> Summary:
         """Return weights by name, for the columns as they are in the data, and what is proven of them, on one screen.
 
@@ -236,12 +245,9 @@ class FittedModel:
         facts = run_facts(run, intercept) | {"data": f"{run.rows:,} rows, {d:,} columns"}
         if self.rules:
             facts["rules"] = "; ".join(self.rules)
-        outputs = outputs_of(self.weights)
-        if outputs and self.classes is not None:
-            outputs = [str(name) for name in self.classes]
         names = self.weight_names or [f"x{j}" for j in range(d)]
         title = f"{short(self.loss)} over {short(self.constraint)}"
-        return Summary(title, names, weights, outputs, facts, proven(run, bool(self.rules)), self.prices)
+        return Summary(title, names, weights, self.output_names, facts, proven(run, bool(self.rules)), self.prices)
 
     def unscaled(self) -> tuple[np.ndarray, Any]:
         """Return weights and intercept for the original columns: unchanged unless these were standardised.

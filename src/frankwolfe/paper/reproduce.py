@@ -208,7 +208,7 @@ def _race_chart(race: Race) -> str:
 def _rates(races: Sequence[Race]) -> dict[str, str]:
     slopes = {name: [each.slope(each.curves[name]) for each in races] for name in races[0].curves}
     kept = [slope <= THEORY_EXPONENTS[name] for name, found in slopes.items() for slope in found]
-    rows = [[name, *found, THEORY_EXPONENTS[name]] for name, found in slopes.items()]
+    rows: list[list[Cell]] = [[name, *found, THEORY_EXPONENTS[name]] for name, found in slopes.items()]
     sizes: list[list[Cell]] = []
     for data, problem, *_ in races:
         measured = problem.n, problem.d, problem.kappa() / problem.n
