@@ -274,10 +274,10 @@ def proven(found: "Result | RunRecord", rules: bool = False, budget: bool = True
             "from a point where no direction improves."
         )
     rules = rules or found.violation is not None
-    where = " ".join(["in the set"] * budget + ["that satisfy all rules"] * rules)
+    where = " ".join(["no weights"] + ["in the set"] * budget + ["that satisfy all rules"] * rules)
     share = f" ({100.0 * gap / zero:.2g}% of that of zero weights)" if zero > 0.0 else ""
     missed = "" if found.success else f" That is above the tolerance of {found.tolerance:.3g}."
-    where = f"Proven: no weights {where} have an objective"
+    where = f"Proven: {where} have an objective"
     if gap < 0.0:  # the weights break a rule, and may be below the optimum
         found_above = f"{where} less than {-gap:.3g} above this one."
     else:

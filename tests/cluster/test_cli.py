@@ -162,7 +162,7 @@ def test_what_cannot_work_is_said_before_a_cluster_is_asked(desk, words, message
         (["nowhere", *SOME], "nowhere does not exist"),
         (["empty", *SOME], "neither a row store nor a folder"),
         (["table.csv", *SOME], "frankwolfe convert table.csv --out FOLDER"),
-        (["parts", *SOME, "--loss", "squared"], "must hold numbers"),
+        (["parts", *SOME, "--loss", "squared"], "takes numbers, but the target in the data is 'no'"),
         (["gaps", *SOME], "holds 1 NaN"),
     ],
 )

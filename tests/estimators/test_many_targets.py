@@ -119,5 +119,9 @@ def test_a_stream_goes_on_from_a_fit_of_many_targets():
     X = rng.normal(size=(60, 8))
     Y = X[:, :3] + 0.1 * rng.normal(size=(60, 3))
     model = fw.SimplexRegressor().fit(X, Y)
+    assert model.n_samples_seen_ == 60
     assert model.partial_fit(X, Y).score(X, Y) > 0.8
+    assert model.n_samples_seen_ == 120
+    assert model.fit(X, Y).n_samples_seen_ == 60
+    assert np.isnan(model.gap_estimate_)
     np.testing.assert_allclose(model.coef_.sum(axis=1), 1.0)

@@ -239,7 +239,7 @@ def test_no_budget_is_said_and_has_no_price():
 
 def test_a_named_set_with_rules_needs_a_radius_where_none_would_say_nothing():
     X, y = table()
-    with pytest.raises(ValueError, match="constraint='l2' with bounds or conditions needs a radius"):
+    with pytest.raises(ValueError, match="constraint='l2' needs a radius"):
         fw.FrankWolfeRegressor(constraint="l2", bounds=BOUNDS).fit(X, y)
 
 
@@ -463,3 +463,31 @@ def test_parameters_are_kept_as_they_are_given():
     model = fw.FrankWolfeRegressor(bounds=bounds, conditions="income >= rent")
     assert model.bounds is bounds
     assert clone(model).get_params()["conditions"] == "income >= rent"
+
+
+# --- one meaning of radius=None -----------------------------------------------------------------------------------
+
+
+def test_no_radius_is_no_budget_without_rules_too():
+    X, y = table(units=False)
+    model = fw.FrankWolfeRegressor(radius=None, tol=1e-10).fit(X, y)
+    expected = np.linalg.lstsq(np.column_stack([X, np.ones(len(X))]), y, rcond=None)[0]
+    np.testing.assert_allclose([*model.coef_, model.intercept_], expected, atol=1e-4)
+    assert "Proven: no weights have an objective more than" in str(model.summary())
+    assert fw.verify(model.certificate(X, y), X, y).proven
+    assert np.abs(fw.FrankWolfeRegressor().fit(X, y).coef_).sum() <= 10.0 + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (fw.FrankWolfeRegressor(constraint="l2", radius=None), "constraint='l2' needs a radius"),
+        (fw.FrankWolfeRegressor(constraint="simplex", radius=None), "constraint='simplex' needs a radius"),
+        (fw.FrankWolfeRegressor(constraint=fw.L1Ball(3.0), radius=None), "radius=None means no budget, and constraint"),
+        (fw.LowRankRegressor(radius=None), "constraint='trace' needs a radius"),
+    ],
+)
+def test_sets_without_a_radius_that_limit_nothing_are_refused(model, words):
+    X, y = table()
+    with pytest.raises(ValueError, match=words):
+        model.fit(X, y)

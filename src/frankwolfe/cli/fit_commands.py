@@ -28,8 +28,10 @@ from frankwolfe.cli.output import (
 
 if TYPE_CHECKING:
     from frankwolfe.cli.problems import Specification
+    from frankwolfe.cli.validation import Scores, Split
     from frankwolfe.model.fitted_model import FittedModel
     from frankwolfe.model.preparation import Preparation
+    from frankwolfe.path import RadiusPath
     from frankwolfe.problem import Problem
     from frankwolfe.result import Result
 
@@ -53,8 +55,7 @@ def fit(data: Path, top: int, out: Path, proof: Path | None, **given: Any) -> No
         from frankwolfe.advice import advice_on
         from frankwolfe.certificates.written import certificate, require_known
         from frankwolfe.cli.problems import facts, specify
-        from frankwolfe.cli.validation import held_out, splits_of, told
-        from frankwolfe.model.fitted_model import FittedModel
+        from frankwolfe.cli.validation import splits_of
         from frankwolfe.result import Status
 
         if options.cluster is None and options.workers is None:
@@ -72,42 +73,51 @@ def fit(data: Path, top: int, out: Path, proof: Path | None, **given: Any) -> No
         result = minimized(problem, spec, preparation, with_checkpoint=True)
         if result.status == Status.NON_FINITE:
             raise ValueError(result.message)
-        described = facts(data, spec, problem, preparation)
-        scores = []
-        if splits and result.status != Status.INTERRUPTED:
-            found = held_out(spec, splits, lambda part, prepared: [minimized(part, spec, prepared)])
-            words = told([one for (one,) in found])
-            train, test = splits[0]
-            how = f"on {test.size:,} rows, by a model of the other {train.size:,}"
-            how = how if len(splits) == 1 else f"mean and deviation over {len(splits)} folds"
-            scores = [("held out", f"{words} ({how})")]
+        lines = facts(data, spec, problem, preparation)
+        scores = [] if result.status == Status.INTERRUPTED else _scores(spec, splits)
         last = result.trace.problem or problem  # with --no-radius the last of several
         claim = None if proof is None else certificate(last, result, spec.classes)
-        model = FittedModel.of(
-            last,
-            result,
-            classes=spec.classes,
-            features=spec.data.features,
-            target=options.target,
-            seed=options.seed,
-            preparation=preparation,
-            rules=options.rules,
-            prices=spec.prices(preparation, result.prices) if options.rules else {},
-        )
-        advice = [] if options.no_radius else advice_on(problem, result, default_radius=options.radius is None)
+        model = _model(last, result, spec, preparation)
+        lines += [*_answer(model, result, options), *scores]
+        if not options.no_radius:
+            lines += [("advice", text) for text in advice_on(problem, result, default_radius=options.radius is None)]
     with writing(out):
         model.save(out)
+    lines.append(("model", str(out)))
     if claim is not None and proof is not None:
         with writing(proof):
             claim.save(proof)
-    files = [("model", str(out)), *([("proof", str(proof))] if proof else [])]
-    styles = {"certificate": "green" if result.success else "yellow", "advice": "yellow"}
-    lines = [*described, *_answer(model, result, options), *scores, *(("advice", text) for text in advice), *files]
-    show(lines, styles)
+        lines.append(("proof", str(proof)))
+    show(lines, {"certificate": "green" if result.success else "yellow", "advice": "yellow"})
     show_weights(model, top)
     show_prices(model)
     if not (result.success or result.status == Status.LIKELY):
         raise SystemExit(NOT_CERTIFIED)
+
+
+def _scores(spec: "Specification", splits: "list[Split]") -> list[tuple[str, str]]:
+    """Return the line of the summary with the scores of models that never saw the rows held out."""
+    from frankwolfe.cli.validation import held_out, told
+
+    if not splits:
+        return []
+    found = held_out(spec, splits, lambda part, prepared: [minimized(part, spec, prepared)])
+    words = told([one for (one,) in found])
+    train, test = splits[0]
+    how = f"on {test.size:,} rows, by a model of the other {train.size:,}"
+    how = how if len(splits) == 1 else f"mean and deviation over {len(splits)} folds"
+    return [("held out", f"{words} ({how})")]
+
+
+def _model(problem: "Problem", result: "Result", spec: "Specification", preparation: "Preparation") -> "FittedModel":
+    """Return the model that is written to the file."""
+    from frankwolfe.model.fitted_model import FittedModel
+
+    options = spec.options
+    prices = spec.prices(preparation, result.prices) if options.rules else {}
+    names: dict[str, Any] = {"classes": spec.classes, "features": spec.data.features, "target": options.target}
+    kept: dict[str, Any] = {"preparation": preparation, "rules": options.rules, "prices": prices}
+    return FittedModel.of(problem, result, seed=options.seed, **names, **kept)
 
 
 def minimized(
@@ -136,25 +146,20 @@ def minimized(
 
 def _answer(model: "FittedModel", result: "Result", options: Options) -> list[tuple[str, str]]:
     """Return the lines of the summary that describe a result."""
-    from frankwolfe.cli.problems import intercept_line
+    from frankwolfe.cli.problems import answer_lines
     from frankwolfe.compile.part import short
     from frankwolfe.summary import verdict
     from frankwolfe.without_budget import scope
 
-    constraint = "none" if options.no_radius else short(model.constraint)
     rules = bool(options.rules)
     certificate = ". ".join(verdict(result, rules, budget=not (rules and options.no_radius)))
     budget = model.constraint.own_radius() if options.no_radius else None
     certificate += "" if budget is None else f" {scope(result, budget)}"
     reads = "" if result.reads is None else f", {result.reads:.3g} reads"
     passes = f"{result.passes:.4g} pass{'es' * (result.passes != 1)}"
-    return [
-        ("set", f"{constraint}, {result.nonzeros:,} of {result.x.size:,} weights not zero"),
-        *intercept_line(model),
-        ("objective", "not evaluated" if result.is_likely else f"{result.fun:.8g}"),
-        ("certificate", certificate),
-        ("effort", f"{result.method}, {passes}{reads}, {result.seconds:.3g} s"),
-    ]
+    constraint = "none" if options.no_radius else short(model.constraint)
+    effort = f"{result.method}, {passes}{reads}, {result.seconds:.3g} s"
+    return [*answer_lines(model, constraint, certificate), ("effort", effort)]
 
 
 # --- path -------------------------------------------------------------------------------------------------------------
@@ -178,10 +183,8 @@ def path(data: Path, radii: str | None, n_radii: int, table: Path | None, pictur
     """
     options = Options(**given)
     with answering():
-        import numpy as np
-
         from frankwolfe.cli.problems import facts, specify
-        from frankwolfe.cli.validation import BETTER_IF_LARGER, held_out, splits_of, told
+        from frankwolfe.cli.validation import BETTER_IF_LARGER, held_out, splits_of
         from frankwolfe.path import as_radii, at_the_edge, collected, radius_grid, until_interrupted
 
         chosen = None if radii is None else as_radii(_numbers(radii))
@@ -198,27 +201,17 @@ def path(data: Path, radii: str | None, n_radii: int, table: Path | None, pictur
 
         scores = [list(fold) for fold in zip(*held_out(spec, splits, follow_fold), strict=True)]  # by radius
     show(facts(data, spec, problem, preparation))
-    names = list(scores[0][0]) if scores else []
-    means = {name: [sum(one[name] for one in fold) / len(fold) for fold in scores] for name in names}
-    columns = (found.radii, found.funs, found.gaps, np.diff(found.coefs.indptr), found.passes)
-    rows = list(zip(*(column.tolist() for column in columns), strict=True))
-    printed = [name for k, name in enumerate(names) if k == 0 or name == "accuracy"]
-    lines = []
-    for k, (radius, fun, gap, nonzeros, passes) in enumerate(rows):
-        mark = "" if found.success[k] else " (not certified to tolerance)"
-        of_folds = [told([{name: one[name]} for one in scores[k]]).removeprefix(name).strip() for name in printed]
-        lines.append([f"{radius:.4g}", f"{fun:.8g}", f"{gap:.2e}{mark}", f"{nonzeros:,}", f"{passes:.4g}", *of_folds])
-    print_table([*HEADS, *(f"held-out {name}" for name in printed)], lines)
-    if names:
-        first = means[names[0]]
-        best = first.index(max(first) if names[0] in BETTER_IF_LARGER else min(first))
+    means = _print_path(found, scores)
+    if means:
+        name, first = next(iter(means.items()))
+        best = first.index(max(first) if name in BETTER_IF_LARGER else min(first))
         radius = float(found.radii[best])
-        echo(f"best held-out {names[0]}: {first[best]:.4g} at radius {radius:.4g}")
+        echo(f"best held-out {name}: {first[best]:.4g} at radius {radius:.4g}")
         there = problem.over(problem.constraint.with_radius(radius))
         for sentence in at_the_edge(found.radii, best, there, found.coef(best)):
             echo(sentence, fg="yellow")
     if table is not None:
-        content = dict(zip(HEADS, zip(*rows, strict=True), strict=True)) | {"certified": found.success.tolist()}
+        content = _columns(found) | {"certified": found.success.tolist()}
         write_csv(table, content | {f"held-out {name}": values for name, values in means.items()})
     if picture is not None:
         labels = spec.data.features.names and preparation.names(spec.data.features.names)
@@ -227,6 +220,28 @@ def path(data: Path, radii: str | None, n_radii: int, table: Path | None, pictur
         raise Complaint(f"interrupted: only the first {len(found)} of {len(grid)} radii", INTERRUPTED)
     if not found.success.all():
         raise SystemExit(NOT_CERTIFIED)
+
+
+def _columns(found: "RadiusPath") -> dict[str, list]:
+    """Return the columns of the table of a path."""
+    nonzeros = found.coefs.indptr[1:] - found.coefs.indptr[:-1]
+    columns = (found.radii, found.funs, found.gaps, nonzeros, found.passes)
+    return {head: column.tolist() for head, column in zip(HEADS, columns, strict=True)}
+
+
+def _print_path(found: "RadiusPath", scores: "list[list[Scores]]") -> dict[str, list[float]]:
+    """Print the table of a path, with the scores of each radius by fold; return the means over the folds by name."""
+    from frankwolfe.cli.validation import told
+
+    names = list(scores[0][0]) if scores else []
+    printed = [name for k, name in enumerate(names) if k == 0 or name == "accuracy"]
+    lines = []
+    for k, (radius, fun, gap, nonzeros, passes) in enumerate(zip(*_columns(found).values(), strict=True)):
+        mark = "" if found.success[k] else " (not certified to tolerance)"
+        of_folds = [told([{name: one[name]} for one in scores[k]]).removeprefix(name).strip() for name in printed]
+        lines.append([f"{radius:.4g}", f"{fun:.8g}", f"{gap:.2e}{mark}", f"{nonzeros:,}", f"{passes:.4g}", *of_folds])
+    print_table([*HEADS, *(f"held-out {name}" for name in printed)], lines)
+    return {name: [sum(one[name] for one in fold) / len(fold) for fold in scores] for name in names}
 
 
 def _numbers(text: str) -> list[float]:

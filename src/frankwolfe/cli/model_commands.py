@@ -114,9 +114,9 @@ def _laid_out(columns: dict[str, Any], model: "FittedModel", rows: "np.ndarray",
 
     found = {}
     for name, values in columns.items():
-        several = values.ndim == 2
-        heads = [f"{name}_{one}" for one in model.output_names] if several else [name]
-        for head, part in zip(heads, values.T if several else [values], strict=True):
+        several = model.target if model.classes is None else model.classes
+        heads = [name] if values.ndim == 1 else [f"{name}_{one}" for one in several]
+        for head, part in zip(heads, np.atleast_2d(values.T), strict=True):
             found[head] = np.full(n, "", dtype=object)
             found[head][rows] = part
     return found
@@ -232,26 +232,20 @@ def info(data: Path, **given: Any) -> None:
 
 def _show_model(path: Path) -> None:
     """Print what a saved model holds."""
-    import numpy as np
-
-    from frankwolfe.cli.problems import intercept_line
+    from frankwolfe.cli.problems import answer_lines
     from frankwolfe.compile.part import short
     from frankwolfe.model.saved_models import load_model
     from frankwolfe.summary import verdict
 
     model = load_model(path)
     run = model.run
-    nonzero = f"{np.count_nonzero(model.weights):,} of {model.weights.size:,} weights not zero"
     rows = [
         ("model", f"{path}, by {run.method} from {run.rows:,} rows (frankwolfe {model.versions['frankwolfe']})"),
         *([("target", ", ".join(model.target))] if model.target else []),
         *([] if model.classes is None else [("classes", ", ".join(map(str, model.classes)))]),
         ("loss", short(model.loss).removesuffix("()")),
-        ("set", f"{short(model.constraint)}, {nonzero}"),
         *([("rules", "; ".join(model.rules))] if model.rules else []),
-        *intercept_line(model),
-        ("objective", f"{run.fun:.8g}" if run.fun < np.inf else "not evaluated"),
-        ("certificate", ". ".join(verdict(run, bool(model.rules)))),
+        *answer_lines(model, short(model.constraint), ". ".join(verdict(run, bool(model.rules)))),
     ]
     show(rows, {"certificate": "green" if run.success else "yellow"})
     show_weights(model, WEIGHTS)

@@ -355,10 +355,16 @@ def facts(path: Path, spec: Specification, problem: Problem, preparation: Prepar
     return [*rows, ("loss", f"{spec.loss_name}, {'with a free' if problem.intercept else 'without an'} intercept")]
 
 
-def intercept_line(model: FittedModel) -> list[tuple[str, str]]:
-    """Return the line of a summary that shows the intercept, for the columns of the file; none if it is zero."""
-    values = np.ravel(model.unscaled()[1])
-    return [("intercept", ", ".join(f"{value:.6g}" for value in values[:6]))] if values.any() else []
+def answer_lines(model: FittedModel, constraint: str, certificate: str) -> list[tuple[str, str]]:
+    """Return the lines of a summary that describe a model; the intercept is that for the columns of the file."""
+    shifts, run = np.ravel(model.unscaled()[1]), model.run
+    shown = ", ".join(f"{value:.6g}" for value in shifts[:6])
+    return [
+        ("set", f"{constraint}, {np.count_nonzero(model.weights):,} of {model.weights.size:,} weights not zero"),
+        *([("intercept", shown)] if shifts.any() else []),
+        ("objective", f"{run.fun:.8g}" if run.fun < np.inf and not run.is_likely else "not evaluated"),
+        ("certificate", certificate),
+    ]
 
 
 def _prepared(spec: Specification, preparation: Preparation) -> list[str]:

@@ -219,7 +219,7 @@ class CertifiedEstimator(PartParameters):
 
 
 FREE, NEED_RADIUS = ("l1", "nonnegative-l1", "linf"), ("l2", "trace", "group")
-"""Named sets that ``radius=None`` leaves out where there are rules, and those that then need a radius."""
+"""Named sets that are left out where there is no budget, and those that need a radius."""
 
 
 def grouped(groups: Any, columns: ColumnNames) -> list[list[int]]:
@@ -279,13 +279,14 @@ class Solution(NamedTuple):
 class LinearModel(CertifiedEstimator, ABC):
     """A linear model over a constraint set. Subclasses define targets, loss and problems.
 
-    Rules on the weights by name (`Rules`) are parameters of some subclasses. ``radius=None`` with rules means no
-    budget: the problem is solved over columns of norm one (``_scale``) with a radius that does not bind.
+    Rules on the weights by name (`Rules`) are parameters of some subclasses. ``radius=None`` means no budget: the
+    problem is solved over columns of norm one (``_scale``) with a radius that does not bind. ``radius="auto"`` means
+    the same where there are rules, and else the default radius of the set.
     """
 
     loss: Any
     constraint: Any
-    radius: float | None
+    radius: float | str | None
     fit_intercept: bool
     warm_start: bool
     bounds: Any = None
@@ -529,7 +530,7 @@ class LinearModel(CertifiedEstimator, ABC):
 
     def _set(self, d: int, outputs: int) -> Any:
         """Return the constraint set for weights of that shape, without rules."""
-        radius = self._stream_radius if self._is_free() else self.radius
+        radius: Any = self._stream_radius if self._is_free() else None if self._is_auto else self.radius
         if self.groups is None:
             return as_constraint(self.constraint, radius, d, outputs)
         if not isinstance(self.constraint, str) or self.constraint != "group":
@@ -544,24 +545,36 @@ class LinearModel(CertifiedEstimator, ABC):
         return ColumnNames(vars(self).get("feature_names_in_") if names is None else names, d)
 
     def _rules(self) -> Rules | None:
-        """Return the rules on the weights of each output; None if there are none."""
-        if self.bounds is None and self.conditions is None and self.monotone is None:
+        """Return the rules on the weights of each output; None if there are none, and there is a budget."""
+        no_budget = self.radius is None
+        if self.bounds is None and self.conditions is None and self.monotone is None and not no_budget:
             return None
         d = self.n_features_in_
         names = self._columns(d).names
         found = Rules.of(names, d, self.bounds, self.conditions, self.monotone)
-        if found and self.radius is None and isinstance(self.constraint, str) and self.constraint == "nonnegative-l1":
+        no_budget = no_budget or (self._is_auto and bool(found))
+        if no_budget and isinstance(self.constraint, str) and self.constraint == "nonnegative-l1":
             found = found.within(Rules.of(names, d, (0, None)))  # without a budget that is all that the set says
-        return found or None
+        return found if found or no_budget else None
+
+    @property
+    def _is_auto(self) -> bool:
+        """Whether the user left the choice of a radius to the estimator."""
+        return isinstance(self.radius, str) and self.radius == "auto"
 
     def _is_free(self) -> bool:
-        """Return whether `fit` has no budget: there are rules and no radius."""
-        if self.radius is not None or not isinstance(self.constraint, str) or self._rules() is None:
-            return False
-        if self.constraint in NEED_RADIUS:
+        """Return whether `fit` has no budget: by ``radius=None``, or because there are rules and no other radius."""
+        named = isinstance(self.constraint, str)
+        if self.radius is None and not named:
             raise ValueError(
-                f"constraint={self.constraint!r} with bounds or conditions needs a radius: without one it would not "
-                "limit anything. Pass radius, or leave constraint out: then there is no budget"
+                f"radius=None means no budget, and constraint={short(self.constraint)} is one: leave radius out"
+            )
+        if self.radius is not None and not (self._is_auto and named and self._rules() is not None):
+            return False
+        if self.constraint in NEED_RADIUS or (self.radius is None and self.constraint == "simplex"):
+            raise ValueError(
+                f"constraint={self.constraint!r} needs a radius here: without one it would not limit anything. Pass "
+                "radius, or leave constraint out: then there is no budget"
             )
         return self.constraint in FREE
 
@@ -626,7 +639,9 @@ class LinearModel(CertifiedEstimator, ABC):
                     for name, text in run_facts(found, found.intercept).items()
                 }
             worst = max(results, key=lambda found: found.gap)
-            sentence = proven(worst, rules=self._posed is not None, budget=self._scale is None)
+            sentence = proven(
+                worst, rules=self._posed is not None and bool(self._posed.rules), budget=self._scale is None
+            )
             if self._scale is not None:
                 facts["budget"] = "none"
                 sentence = f"{sentence} {worst.message.partition('. ')[2]}".strip()
@@ -705,7 +720,10 @@ class LinearModel(CertifiedEstimator, ABC):
                 carried(x, before, problem.constraint) if np.shape(x) == problem.shape else None
                 for problem, (before, x) in zip(problems, self._ends, strict=True)
             ]
-        results = self._minimized(problems, starts, checkpoint)
+        self._finish(problems, self._minimized(problems, starts, checkpoint))
+
+    def _finish(self, problems: list[Problem], results: list[Result]) -> None:
+        """Set the fitted attributes that depend on the problems and their results."""
         one_each = len(results) == len(problems)  # not where several problems are solved as one
         pairs = zip(problems, results, strict=True) if one_each else ()
         self._ends = [(problem.constraint, found.x) for problem, found in pairs]
@@ -727,6 +745,6 @@ class LinearModel(CertifiedEstimator, ABC):
     def _advice(self, found: Result) -> list[str]:
         """Return advice on a result; a default radius is questioned sooner than a chosen one."""
         problem = found.trace.problem
-        if problem is not None and self.radius is None and isinstance(self.constraint, str) and self._scale is None:
+        if problem is not None and self._is_auto and isinstance(self.constraint, str) and self._scale is None:
             found.known_advice = advice_on(problem, found, default_radius=True)
         return found.advice

@@ -238,10 +238,11 @@ class FrankWolfeClassifier(StreamClassifier, LinearClassifier):
         ``"l1"``, ``"l2"``, ``"linf"``, ``"simplex"``, ``"nonnegative-l1"``, ``"trace"``, ``"group"`` (the weights of a
         feature over all classes are a group), or a set such as ``fw.GroupBall(groups, 5.0)``, whose fields are
         parameters: ``constraint__radius``. It holds for all weights together, or for each class in turn with ``"ovr"``.
-    radius : float, optional
-        Radius of a set given by name. None means the default of the set, 10 (1 for the simplex); a `ScaleWarning` says
-        if that is too small to fit much. With bounds, conditions or monotone None means no budget: all weights that
-        keep the rules. A set given as an object has its own radius, and a second one is refused.
+    radius : float, "auto" or None
+        Radius of a set given by name. None means no budget: the best of all weights that keep the rules, if there are
+        any. ``"auto"`` is no budget with bounds, conditions or monotone, and else the default of the set, 10 (1 for the
+        simplex); a `ScaleWarning` says if that is too small to fit much. A set given as an object has its own radius,
+        and a second one is refused.
     bounds : dict or pair, optional
         Bounds on weights: pairs ``(lower, upper)`` by name, number or pattern of the columns, as in
         ``{"price": (None, 0), "tv_*": (0, None)}``; a single pair is for all weights (docs/conditions.md).
@@ -327,7 +328,7 @@ class FrankWolfeClassifier(StreamClassifier, LinearClassifier):
         self,
         loss: Any = "logistic",
         constraint: Any = "l1",
-        radius: float | None = None,
+        radius: float | str | None = "auto",
         *,
         bounds: Any = None,
         conditions: Any = None,
@@ -367,8 +368,8 @@ class LowRankClassifier(StreamClassifier, LinearClassifier):
 
     Parameters
     ----------
-    radius : float, optional
-        Largest sum of the singular values; None means 10, as for `FrankWolfeClassifier`.
+    radius : float or "auto"
+        Largest sum of the singular values; ``"auto"`` is 10.
     method, tol, max_passes, fit_intercept, class_weight, warm_start, random_state, n_jobs, verbose
         As for `FrankWolfeClassifier`.
 
@@ -400,7 +401,7 @@ class LowRankClassifier(StreamClassifier, LinearClassifier):
     @teaching
     def __init__(
         self,
-        radius: float | None = None,
+        radius: float | str | None = "auto",
         *,
         method: Any = "auto",
         tol: float = 1e-4,

@@ -35,7 +35,7 @@ class RadiusSearch(LinearModel):
     scoring: Any
     rule: str
     warm_start = False
-    radius = None  # the path sets it
+    radius = "auto"  # the path sets it
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
         """Choose the radius by cross-validation, then fit the model with it to all data.

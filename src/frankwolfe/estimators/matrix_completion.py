@@ -14,7 +14,7 @@ from frankwolfe.estimators.base import CertifiedEstimator
 from frankwolfe.losses import Squared, as_loss
 from frankwolfe.problem.requirements import require_memory
 from frankwolfe.problem.rules import ColumnNames
-from frankwolfe.sets.named import as_constraint
+from frankwolfe.sets.named import DEFAULT_RADIUS, as_constraint
 
 
 class Entries(NamedTuple):
@@ -62,8 +62,8 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
 
     Parameters
     ----------
-    radius : float, optional
-        Largest trace norm of the matrix; None means 10, as for the other estimators.
+    radius : float or "auto"
+        Largest trace norm of the matrix; ``"auto"`` is 10.
     columns : tuple of two ints, or of two names
         The columns of ``X`` with the ids of the matrix's rows and columns, by number, or by name for a data frame.
         Other columns, such as timestamps, are not read.
@@ -122,7 +122,7 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
     @teaching
     def __init__(
         self,
-        radius: float | None = None,
+        radius: float | str = "auto",
         *,
         columns: tuple[int, int] | tuple[str, str] = (0, 1),
         loss: Any = "squared",
@@ -170,6 +170,9 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
         self
         """
         require_memory(X, "MatrixCompletion")
+        if self.radius is None:
+            raise ValueError("radius must be a number or 'auto', got None: without a budget nothing unseen is learnt")
+        radius: Any = DEFAULT_RADIUS if isinstance(self.radius, str) and self.radius == "auto" else self.radius
         loss = as_loss(self.loss)
         table = self._read(X, y, sample_weight).seen()
         self.row_ids_, rows = np.unique(table.rows, return_inverse=True)
@@ -180,7 +183,7 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
         problem = completion_problem(
             *table[:3],
             shape,
-            constraint=as_constraint("trace", self.radius, *shape),
+            constraint=as_constraint("trace", radius, *shape),
             loss=loss,
             offsets=bool(self.offsets),
             damping=self.damping,

@@ -279,7 +279,7 @@ class SignedRegressor(LinearRegressor):
             return model, result
         model.signs, model.bounds = None, dict.fromkeys(columns.at[columns.sign > 0.0].tolist(), (0, None))
         model.bounds |= {j: (None, None if j in model.bounds else 0) for j in columns.at[columns.sign < 0.0].tolist()}
-        if self.radius is None and isinstance(self.constraint, str):
+        if self._is_auto and isinstance(self.constraint, str):
             model.radius = DEFAULT_RADIUS
         return model, replace(result, x=columns.gather(result.x))
 
@@ -327,10 +327,11 @@ class FrankWolfeRegressor(StreamRegressor, SignedRegressor):
         ``"l1"``, ``"l2"``, ``"linf"``, ``"simplex"``, ``"nonnegative-l1"``, ``"trace"``, ``"group"`` (the weights of a
         feature over all outputs are a group), or a set such as ``fw.GroupBall(groups, 5.0)``, whose fields are
         parameters: ``constraint__radius``. With several outputs it holds for all weights together.
-    radius : float, optional
-        Radius of a set given by name. None means the default of the set, 10 (1 for the simplex); a `ScaleWarning` says
-        if that is too small to fit much. With bounds, conditions or monotone None means no budget: all weights that
-        keep the rules. A set given as an object has its own radius, and a second one is refused.
+    radius : float, "auto" or None
+        Radius of a set given by name. None means no budget: the best of all weights that keep the rules, if there are
+        any. ``"auto"`` is no budget with bounds, conditions or monotone, and else the default of the set, 10 (1 for the
+        simplex); a `ScaleWarning` says if that is too small to fit much. A set given as an object has its own radius,
+        and a second one is refused.
     signs : int, array of shape (d,) or dict, optional
         Signs of the weights: 1 for non-negative, -1 for non-positive, 0 for either. One sign for all features, an array
         with one for each, or a dict by name or number (other features are free). Needs an l1 constraint.
@@ -422,7 +423,7 @@ class FrankWolfeRegressor(StreamRegressor, SignedRegressor):
         self,
         loss: Any = "squared",
         constraint: Any = "l1",
-        radius: float | None = None,
+        radius: float | str | None = "auto",
         *,
         signs: Any = None,
         bounds: Any = None,
@@ -528,7 +529,7 @@ class FrankWolfeRegressor(StreamRegressor, SignedRegressor):
             return super()._advice(found)
         middle = found.x[:, len(self.quantiles) // 2]  # of the quantile whose problem the trace has
         alone = replace(found, x=middle, fun=problem.value(middle))
-        return advice_on(problem, alone, default_radius=self.radius is None and isinstance(self.constraint, str))
+        return advice_on(problem, alone, default_radius=self._is_auto and isinstance(self.constraint, str))
 
     def _adopt(self, results: list[Any]) -> None:
         if self.quantiles is not None and len(results) > 1:
@@ -609,8 +610,8 @@ class LowRankRegressor(StreamRegressor, LinearRegressor):
 
     Parameters
     ----------
-    radius : float, optional
-        Largest sum of the singular values; None means 10, as for `FrankWolfeClassifier`.
+    radius : float or "auto"
+        Largest sum of the singular values; ``"auto"`` is 10.
     method, tol, max_passes, fit_intercept, warm_start, random_state, n_jobs, verbose
         As for `FrankWolfeRegressor`.
 
@@ -641,7 +642,7 @@ class LowRankRegressor(StreamRegressor, LinearRegressor):
     @teaching
     def __init__(
         self,
-        radius: float | None = None,
+        radius: float | str | None = "auto",
         *,
         method: Any = "auto",
         tol: float = 1e-4,

@@ -115,9 +115,7 @@ class TargetsRegressor(LinearRegressor):
                 results.append(self._run(self._target_problem(X, Y, k, weights, intercept), None, None, options))
         self._left_out = self._posed = None  # only the radius has a price
         self._record(results)
-        self._ends = [(first.constraint, found.x) for found in results]
-        self._rows, self.prices_ = first.n, self._prices(results)
-        self._adopt(results)
+        self._finish([first] * len(results), results)
 
     def _problems(self, X: Any, y: Any, weights: Any, intercept: bool) -> list[Problem]:
         y = self._targets(y)
@@ -230,7 +228,7 @@ class SimplexRegressor(StreamRegressor, TargetsRegressor):
     """
 
     constraint = "simplex"
-    radius = None
+    radius = "auto"
 
     @teaching
     def __init__(
@@ -335,11 +333,3 @@ class NonNegativeRegressor(StreamRegressor, TargetsRegressor):
         self.monotone = monotone
         self.fit_intercept = fit_intercept
         self.warm_start = warm_start
-
-    def _rules(self) -> Rules | None:
-        """Return the rules; without a budget that no weight is negative is one of them."""
-        rules, d = super()._rules(), self.n_features_in_
-        if self.radius is not None:
-            return rules
-        positive = Rules.of(self._columns(d).names, d, (0, None))
-        return positive if rules is None else rules.within(positive)

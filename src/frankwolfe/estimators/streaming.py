@@ -9,10 +9,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from frankwolfe.arguments.arrays import check_labels
 from frankwolfe.compile.part import short
 from frankwolfe.estimators.array_data import checked_weights
-from frankwolfe.estimators.base import Checkpoint, LinearModel, Solution
+from frankwolfe.estimators.base import LinearModel, Solution
 from frankwolfe.methods.registry import as_method
 from frankwolfe.problem import Problem
 from frankwolfe.problem.requirements import require_memory
+from frankwolfe.result import Result
 from frankwolfe.solvers.row_stream import RowStream, for_stream
 
 
@@ -25,8 +26,8 @@ class StreamLearner(LinearModel):
     _streams: list[RowStream] | None = None
     _rows_fitted = 0
 
-    def _solve(self, problems: list[Problem], checkpoint: Checkpoint = None) -> None:
-        super()._solve(problems, checkpoint)
+    def _finish(self, problems: list[Problem], results: list[Result]) -> None:
+        super()._finish(problems, results)
         self._streams, self._rows_fitted = None, problems[0].n
         self.n_samples_seen_ = self._rows_fitted
         self.gap_estimate_ = self.gap_error_ = self.prequential_loss_ = self.chunk_loss_ = np.nan
