@@ -79,7 +79,8 @@ class ConditionColumns(ActiveAtoms):
         self.objective, self.problem, self.d = problem.objective, problem, problem.size
         self.zero = np.zeros(self.d) if structure.shift is None else structure.shift
         self.use_set(structure)
-        w = w - self.zero
+        # clipped, since a weight below its bound by a rounding would be an atom with an empty range
+        w = np.clip(w - self.zero, self.low[-self.d :], self.high[: self.d])
         self._activate(w, self._inside(w))
 
     def use_set(self, structure: Structure) -> None:
