@@ -66,7 +66,7 @@ CASES = {
         lambda w: [w[0] <= 0.3, w[1] + w[2] >= 0.0, w[2] == 2.0 * w[3]],
     ),
     "signs": ({"radius": 2.0, "signs": {0: -1, 3: 1}}, lambda w: [cp.norm1(w) <= 2.0, w[0] <= 0.0, w[3] >= 0.0]),
-    "simplex": ({"radius": None, "constraint": "simplex"}, lambda w: [w >= 0.0, cp.sum(w) == 1.0]),
+    "simplex": ({"radius": "auto", "constraint": "simplex"}, lambda w: [w >= 0.0, cp.sum(w) == 1.0]),
     "linf": ({"radius": 0.4, "constraint": "linf"}, lambda w: [cp.norm_inf(w) <= 0.4]),
     "monotone": (
         {"radius": 4.0, "monotone": {("x0", "x1", "x2"): "increasing"}},
@@ -199,7 +199,7 @@ def test_a_budget_of_passes_ends_with_a_proven_gap():
 
 def test_a_default_radius_that_is_too_small_is_told():
     with pytest.warns(fw.exceptions.ScaleWarning, match="Radius 10 lowers the objective by only"):
-        bands(radius=None, tol=1e-6).fit(X, 100.0 * Y)
+        bands(radius="auto", tol=1e-6).fit(X, 100.0 * Y)
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_rows_around_zero_need_an_intercept():
     with pytest.raises(ValueError, match=r"no two models of which one predicts more.* Fit an intercept"):
         bands(fit_intercept=False).fit(X, Y)
     with pytest.raises(ValueError, match="no two models of which one predicts more"):
-        bands(fit_intercept=False, constraint="simplex", radius=None).fit(np.abs(X), Y)
+        bands(fit_intercept=False, constraint="simplex", radius="auto").fit(np.abs(X), Y)
     tilted = X - X @ np.outer([1.0, 1.0, 0.0, 0.0], [0.5, 0.5, 0.0, 0.0])
     tilted += np.exp(X[:, [2]]) * [1.0, 1.0, 0.0, 0.0]  # no column has one sign, but the sum of two is positive
     assert bands(fit_intercept=False).fit(tilted, Y).result_.success
