@@ -37,6 +37,8 @@ def main():
     certified = sum(run.success for run in model.result_)
     print(f"{certified} of {units} fits are certified, the largest gap is {model.gap_:.1e}")
 
+    print(f"treated unit: {model.uniqueness(outcomes[:before], outcomes[:before], target=0)}")
+
     errors = outcomes - model.predict(outcomes)
     size_before, size_after = (np.sqrt(np.mean(part**2, axis=0)) for part in (errors[:before], errors[before:]))
     ratio = size_after / size_before

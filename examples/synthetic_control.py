@@ -6,7 +6,8 @@ What would have happened without the policy? A weighted average of other units a
 One unit of a panel is treated from some date on. Weights in the simplex make an average of the untreated units that
 follows the treated one before that date; after it, the difference is the estimated effect. The panel is made, so
 the true effect is known. Placebo runs, in which an untreated unit is taken for the treated one, show how large a
-difference chance makes.
+difference chance makes. The weights tell a story only if they are the only best ones: ``uniqueness`` proves that they
+are, or names the units between which they could be exchanged.
 """
 
 import matplotlib.pyplot as plt
@@ -31,29 +32,34 @@ def panel(units, before, after, seed=0):
 
 
 def control(outcomes, treated, before):
-    """Return the result, and what the treated unit would have done."""
+    """Return the model, and what the treated unit would have done."""
     donors = np.delete(outcomes, treated, axis=1)
-    problem = fw.Problem(donors[:before], outcomes[:before, treated], loss="squared", constraint=fw.Simplex(1.0))
-    result = fw.minimize(problem, tol=1e-8)
-    return result, donors @ result.x
+    model = fw.SimplexRegressor().fit(donors[:before], outcomes[:before, treated])
+    return model, model.predict(donors)
 
 
 def main():
     given = arguments(__doc__, "synthetic_control.png")
     units, before, after = (8, 15, 8) if given.small else (40, 40, 16)
     outcomes = panel(units, before, after)
-    result, counterfactual = control(outcomes, 0, before)
-    effect = outcomes[:, 0] - counterfactual
-    print(result)
-    print(f"{result.nonzeros} of {units - 1} units make the control")
+    model, counterfactual = control(outcomes, 0, before)
+    effect, used = outcomes[:, 0] - counterfactual, np.flatnonzero(model.coef_)
+    print(model.result_)
+    print(f"{len(used)} of {units - 1} units make the control")
     print(f"estimated effect at the end {effect[-4:].mean():.2f}, true effect {EFFECT:.2f}")
     placebos = [outcomes[:, j] - control(outcomes, j, before)[1] for j in range(1, units)]
+
+    donors, treated = outcomes[:before, 1:], outcomes[:before, 0]
+    print(model.uniqueness(donors, treated))
+    whole = np.column_stack([donors, donors[:, used[:3]].mean(axis=1)])  # a country beside its three regions
+    print(f"With column {units - 1}, the mean of {used[:3]}:", end=" ")
+    print(fw.SimplexRegressor().fit(whole, treated).uniqueness(whole, treated))
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.0), layout="constrained")
     left.plot(outcomes[:, 1:], color=GREY, lw=0.6, alpha=0.5)
     left.plot(outcomes[:, 0], color=ORANGE, lw=2.2, label="treated")
-    left.plot(counterfactual, color=BLUE, lw=2.2, ls="--", label=f"control, of {result.nonzeros} units")
-    left.set(xlabel="period", ylabel="outcome", title=f"Certified to {result.gap:.0e}")
+    left.plot(counterfactual, color=BLUE, lw=2.2, ls="--", label=f"control, of {len(used)} units")
+    left.set(xlabel="period", ylabel="outcome", title=f"Certified to {model.gap_:.0e}")
     right.plot(np.transpose(placebos), color=GREY, lw=0.7, alpha=0.6)
     right.plot(effect, color=ORANGE, lw=2.2, label="treated less control")
     right.plot([], color=GREY, label="placebos")

@@ -6,18 +6,24 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
 from frankwolfe.arguments.names import teaching
 from frankwolfe.estimators.array_data import functions_for
 from frankwolfe.estimators.base import Checkpoint, LinearModel
 from frankwolfe.estimators.regressor import LinearRegressor
 from frankwolfe.estimators.streaming import StreamRegressor
+from frankwolfe.estimators.uniqueness import Uniqueness, uniqueness_of
 from frankwolfe.losses import Squared, as_loss
 from frankwolfe.problem import Problem
 from frankwolfe.problem.posing import RuledSet
 from frankwolfe.problem.rules import Rules
 from frankwolfe.result import Result
+from frankwolfe.run import minimize
 from frankwolfe.solvers.corrective.many_targets import MOST_ROUNDS, minimize_targets
+
+EXACT = 1e-14
+"""Tolerance of the weights from which uniqueness is proven."""
 
 
 class TargetsRegressor(LinearRegressor):
@@ -254,6 +260,49 @@ class SimplexRegressor(StreamRegressor, TargetsRegressor):
         self.monotone = monotone
         self.fit_intercept = fit_intercept
         self.warm_start = warm_start
+
+    def uniqueness(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: int | None = None) -> Uniqueness:
+        """Return whether the weights are the only best ones, and if not, between which columns they can be exchanged.
+
+        With more donors than periods a synthetic control often has many best weights, and the donors that an answer
+        names are then a matter of chance. `ranges` says how much each weight can vary.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            The rows of the fit, with the squared loss and no rules.
+        y : array of shape (n,), or (n, targets)
+            Their targets.
+        sample_weight : array of shape (n,), optional
+            The weights of the fit.
+        target : int, optional
+            The number of the target, if there are several.
+
+        Returns
+        -------
+        Uniqueness
+
+        Examples
+        --------
+        The first two columns are the same:
+
+        >>> import frankwolfe as fw
+        >>> X, y = [[1.0, 1.0, 3.0], [2.0, 2.0, 2.0], [5.0, 5.0, 1.0]], [1.5, 2.0, 4.0]
+        >>> found = fw.SimplexRegressor().fit(X, y).uniqueness(X, y)
+        >>> found.unique, found.groups
+        (False, [[0, 1]])
+        >>> print(fw.SimplexRegressor().fit([row[1:] for row in X], y).uniqueness([row[1:] for row in X], y))
+        The weights are unique, which is proven.
+        """
+        check_is_fitted(self)
+        if not isinstance(as_loss(self.loss), Squared) or super()._rules() is not None:
+            raise ValueError("uniqueness needs loss='squared' and weights without bounds, conditions and monotone")
+        several = isinstance(self.result_, list)
+        problem, result, _ = self._own_problem(X, y, sample_weight, {"target": target} if several else {})
+        excluded = np.zeros(0, dtype=np.intp) if self._excluded is None else self._excluded[target or 0]
+        names = vars(self).get("feature_names_in_", range(problem.d))
+        exact = minimize(problem, x0=result.x, tol=EXACT, max_passes=1000, trace=0, n_threads=1)
+        return uniqueness_of(problem, exact.x if exact.gap < result.gap else result.x, excluded, list(names))
 
     def _learn_targets(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
         single = y.ndim == 1 or y.shape[1] == 1  # one column is one target, whose weights are a vector
