@@ -55,6 +55,19 @@ def certified(seed, loss, constraint, intercept=False, side=None):
     return fw.certificate(problem, result), X, y, weights, result
 
 
+def test_a_bound_that_binds_on_one_side_does_not_loosen_the_claim():
+    """A weight that may only be negative gains nothing by growing, however much its column would pull it up."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, D))
+    y = np.sign(X[:, 0] + X[:, 1] + 0.5 * rng.normal(size=60))
+    constraint = fw.Budget(-np.inf, np.where(np.arange(D) == 0, 0.0, np.inf), 2.0)
+    result = fw.minimize(fw.Problem(X, y, "logistic", constraint), tol=1e-9)
+    claim = fw.certificate(fw.Problem(X, y, "logistic", constraint), result)
+    assert result.x[0] == 0.0
+    assert claim.gap <= result.gap + 1e-12
+    assert fw.verify(claim, X, y).proven
+
+
 def test_every_known_set_is_tried():
     assert {type(constraint).__name__ for constraint in CONSTRAINTS} == set(SETS)
     assert set(LOSS_NAMES) | {"Hinge", "Pinball"} == set(LOSSES)

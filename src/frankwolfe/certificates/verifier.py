@@ -231,7 +231,8 @@ def _knapsack(v: Interval, lower: Array, upper: Array, radius: float, exact: boo
     infinite in one direction or both: then the price is at least what the weight gains.
     """
     reach = np.abs(v.at) + v.error
-    endless = np.isinf(lower) | np.isinf(upper)
+    # a weight without an upper bound gains v_j by each unit, one without a lower bound -v_j
+    gains = np.where(np.isinf(upper), v.at + v.error, 0.0), np.where(np.isinf(lower), v.error - v.at, 0.0)
     ends = [np.where(np.isinf(end), 0.0, end) for end in (lower, upper, np.clip(0.0, lower, upper))]
     inside = [(end >= lower) & (end <= upper) for end in ends]
 
@@ -244,7 +245,7 @@ def _knapsack(v: Interval, lower: Array, upper: Array, radius: float, exact: boo
             t * radius + fsum(best) + SAFE * (abs(t) * radius + fsum(np.max(np.abs(ends), axis=0) * (reach + abs(t))))
         )
 
-    least = -float(reach.max()) if exact else float(np.max(reach[np.broadcast_to(endless, reach.shape)], initial=0.0))
+    least = -float(reach.max()) if exact else float(np.max(gains, initial=0.0))
     return _least(at, least, float(reach.max()))
 
 
@@ -447,10 +448,10 @@ def targets_of(y: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> 
     """Return targets as numbers: labels of two classes as -1 and +1."""
     if "classes" not in arrays:
         return np.asarray(y, dtype=np.float64)
-    y, (no, yes) = np.asarray(y), arrays["classes"]
-    if not np.isin(y, arrays["classes"]).all():
-        raise ValueError(f"y has other classes than {no!r} and {yes!r}")
-    return np.where(y == yes, 1.0, -1.0)
+    y, classes = np.asarray(y), arrays["classes"]
+    if not np.isin(y, classes).all():
+        raise ValueError(f"y has other classes than {classes.tolist()}")
+    return np.where(y == classes[1], 1.0, -1.0)
 
 
 # --- The two numbers.
