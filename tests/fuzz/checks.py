@@ -395,8 +395,8 @@ def certificate(run):
     elif not case.side and not optimum <= run.best[1].fun + ROOM * (run.best[1].fun_error + run.best[1].gap_error):
         yield f"{optimum!r} is proven to be no more than {float(run.best[1].fun)!r}"
     for claim, better in (("objective", -1.0), ("optimum", 1.0)):
-        error = getattr(report, claim).error
-        beyond = found.facts[claim] + better * (1e-6 * abs(found.facts[claim]) + 10.0 * error + 1e-280)
+        exact = getattr(report, claim)
+        beyond = found.facts[claim] + better * (1e-6 * abs(found.facts[claim]) + 20.0 * (exact.high - exact.low))
         if fw.verify(replace(found, facts={**found.facts, claim: beyond}), *given, offset=case.offset).proven:
             yield f"{claim} {found.facts[claim]!r} can be claimed to be {beyond!r}"
     heaviest = int(np.argmax(np.abs(found.arrays["weights"])))

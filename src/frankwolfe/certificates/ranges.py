@@ -222,8 +222,11 @@ def ranges(
     >>> found.sign_certain
     array([ True,  True, False])
     """
-    if not (problem.loss.convex and problem.loss.smooth):
-        raise ValueError(f"ranges needs a smooth convex loss, not {type(problem.loss).__name__}")
+    if not problem.loss.convex:
+        raise ValueError(
+            f"ranges needs a convex loss, got {type(problem.loss).__name__}: no bound is proven for others. "
+            "Losses such as 'huber' and 'logistic' are convex"
+        )
     if not (np.isfinite(result.gap) and np.ndim(result.x)):
         raise ValueError(f"ranges needs a result with a proven gap: {result.message}")
     extra = within * abs(result.fun) if within_absolute is None else within_absolute

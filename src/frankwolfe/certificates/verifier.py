@@ -2,308 +2,314 @@
 
 This file imports NumPy and the standard library, and nothing else of the package: an auditor reads it, and only it.
 
-A certificate holds a model ``(w, b)``, a dual point (one slope ``a_i`` for each row, and a multiplier for each linear
-condition) and two claims: the objective of the model is at most so much, and that of every model allowed is at least so
-much. With ``p_i`` the weights of the rows, scaled to sum to one, ``o_i`` offsets and ``c`` a linear term, the objective
-is ``F(w, b) = sum_i p_i f(x_i' w + b + o_i, y_i) + c' w``. For any slopes and multipliers, weak duality says that no
-``w`` of the set ``C`` with ``lower <= A w <= upper`` and no ``b`` has an objective below
+**The claims.** Let ``p_i`` be the weights of the rows, scaled to sum to one, ``o_i`` offsets and ``q`` a linear term. A
+model ``(w, b)`` has the objective ``F(w, b) = sum_i p_i f(x_i' w + b + o_i, y_i) + q' w``. A certificate claims that
+its model has an objective of at most so much, and every model that is allowed one of at least so much. Allowed are all
+``w`` of a set ``C`` with ``lower <= A w <= upper``, with any ``b`` if there is an intercept, else with ``b = 0``.
 
-    - sum_i p_i (f*(a_i, y_i) - a_i o_i)  -  max over s in C of -<X'(p a) + c + A' m, s>  -  max over k of <m, k>
+**The proof.** The certificate has a number ``c_i`` for each row and a multiplier ``m_k`` for each row of ``A``. With
+``f*(a) = max over z of a z - f(z)``, the conjugate of the loss, ``p_i f(z) >= c_i z - p_i f*(c_i / p_i)`` for every
+``z``. Put ``z_i = x_i' w + b + o_i`` and sum up: if ``sum_i c_i = 0``, so that ``b`` drops out, every model has
 
-if ``sum_i p_i a_i = 0``, where there is an intercept. ``f*`` is the conjugate of ``f`` in its first argument.
+    F(w, b)  >=  sum_i c_i o_i  -  sum_i p_i f*(c_i / p_i)  +  <X' c + q, w>.
 
-Every number below comes with a bound on its rounding error, from the standard model of floating-point arithmetic: a
-product or sum has a relative error of at most ``U``, a dot product of ``k`` terms one of ``gamma(k)`` relative to the
-sum of the absolute terms, in whatever order they are added. ``math.fsum`` rounds once. NumPy's ``exp``, ``expm1``,
-``log``, ``log1p`` and ``power`` are taken to be right to ``8 U``.
+With ``r = X' c + q + A' m``, the last term is ``<r, w> - <m, A w>``, which is at least ``- max over s in C of <-r, s>
+- max over lower <= k <= upper of <m, k>``. Any ``c`` and ``m`` will do. `examine` computes both sides.
+
+**Rounding.** All numbers are intervals that contain the true value: each operation is rounded outward by one float.
+Three facts are used beside the IEEE standard: the error of a sum of ``k`` products in any order is at most ``k U / (1 -
+k U)`` times the sum of their sizes, ``math.fsum`` is correctly rounded, and NumPy's ``exp``, ``log`` and ``log1p`` have
+a relative error of at most ``16 U``.
 """
 
 import hashlib
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from math import fsum, inf, isfinite, nextafter
+from math import fsum, inf, isfinite
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-FORMAT, VERSION = "frankwolfe certificate", 1
+FORMAT, VERSION = "frankwolfe certificate", 2
 U = 2.0**-53
 """Largest relative error of one rounding."""
-SAFE = 64.0 * U
-"""Relative error of a few operations on one number, of which none cancels."""
 TINY = 1e-300
-"""What products that underflow lose is less."""
+"""More than what is lost where products underflow."""
 OUTSIDE = 1e-9
-"""By which part of its size a bound may be exceeded and count as kept: sums of weights are rounded."""
+"""By which part of its size a bound on weights may be exceeded and count as kept: sums of weights are rounded."""
+
+# --- Intervals
 
 
-def gamma(terms: float) -> float:
-    """Return the relative error of a dot product of so many terms."""
-    return terms * U / (1.0 - terms * U)
+@dataclass(frozen=True)
+class Interval:
+    """A number, or an array of them, each known to be between two floats."""
+
+    low: Any
+    high: Any
+    __array_ufunc__ = None  # an array times an interval is an interval, not an array of them
+
+    def __neg__(self) -> "Interval":
+        return Interval(-self.high, -self.low)
+
+    def __add__(self, other: Any) -> "Interval":
+        other = exactly(other)
+        return outward(self.low + other.low, self.high + other.high)
+
+    def __sub__(self, other: Any) -> "Interval":
+        return self + -exactly(other)
+
+    def __rsub__(self, other: Any) -> "Interval":
+        return exactly(other) + -self
+
+    def __mul__(self, other: Any) -> "Interval":
+        other = exactly(other)
+        ends = [one * two for one in (self.low, self.high) for two in (other.low, other.high)]
+        return outward(np.min(ends, axis=0), np.max(ends, axis=0))
+
+    def __truediv__(self, other: Any) -> "Interval":
+        other = exactly(other)  # NaN, which proves nothing, unless it is positive
+        high, low = (np.where(other.low > 0.0, end, np.nan) for end in (other.high, other.low))
+        return self * outward(1.0 / high, 1.0 / low)
+
+    __radd__, __rmul__ = __add__, __mul__
 
 
-class Interval(NamedTuple):
-    """A number, or numbers, and a bound on how far each is from the true one."""
-
-    at: Any
-    error: Any
+UNKNOWN = Interval(-inf, inf)
 
 
-Array = np.ndarray
-Terms = tuple[np.ndarray, np.ndarray]
-"""Numbers, and for each the sum of the sizes of the terms that it was computed from."""
+def exactly(x: Any) -> Interval:
+    """Return a float, or an array of them, as an interval."""
+    return x if isinstance(x, Interval) else Interval(x, x)
 
 
-NOTHING = Interval(np.nan, inf)
+def outward(low: Any, high: Any) -> Interval:
+    """Return the interval between the floats next to two rounded results."""
+    return Interval(np.nextafter(low, -inf), np.nextafter(high, inf))
 
 
-# --- Losses: value and conjugate, each with the size of the terms that it is the sum of.
+def increasing(function: Callable[[Any], Any], x: Any) -> Interval:
+    """Return the values of one of NumPy's increasing functions."""
+    low, high = function(exactly(x).low), function(exactly(x).high)
+    return outward(low - 16.0 * U * np.abs(low), high + 16.0 * U * np.abs(high))
 
 
-def _squared(z: Array, y: Array) -> Terms:
-    return 0.5 * (z - y) * (z - y), 0.5 * (z - y) * (z - y)
+def maximum(one: Any, two: Any) -> Interval:
+    """Return the larger number of each pair."""
+    one, two = exactly(one), exactly(two)
+    return Interval(np.maximum(one.low, two.low), np.maximum(one.high, two.high))
 
 
-def _squared_conjugate(a: Array, y: Array) -> Terms:
-    return a * (0.5 * a + y), np.abs(a) * (0.5 * np.abs(a) + np.abs(y))
+def size(x: Any) -> Interval:
+    """Return absolute values."""
+    return maximum(maximum(x, -exactly(x)), 0.0)
 
 
-def _huber(z: Array, y: Array, delta: float) -> Terms:
-    near = np.minimum(np.abs(z - y), delta)
-    found = near * (np.abs(z - y) - 0.5 * near)
-    return found, found
+def square(x: Any) -> Interval:
+    """Return squares."""
+    return size(x) * size(x)
 
 
-def _huber_conjugate(a: Array, y: Array, delta: float) -> Terms:
-    found, size = _squared_conjugate(a, y)
-    return np.where(np.abs(a) <= delta, found, inf), size
+def where(condition: Any, one: Any, two: Any) -> Interval:
+    """Return numbers of one array where a condition holds, and of another elsewhere."""
+    one, two = exactly(one), exactly(two)
+    return Interval(np.where(condition, one.low, two.low), np.where(condition, one.high, two.high))
 
 
-def _pinball(z: Array, y: Array, quantile: float) -> Terms:
-    found = np.maximum((1.0 - quantile) * (z - y), -quantile * (z - y))
-    return found, found
+def largest(x: Interval) -> Interval:
+    """Return the largest number of an array."""
+    return Interval(np.max(x.low), np.max(x.high))
 
 
-def _pinball_conjugate(a: Array, y: Array, quantile: float) -> Terms:
-    return np.where((a >= -quantile) & (a <= 1.0 - quantile), a * y, inf), np.abs(a * y)
+def total(x: Interval) -> Interval:
+    """Return the sum of an array."""
+    return outward(fsum(x.low), fsum(x.high))
 
 
-def _logistic(z: Array, y: Array) -> Terms:
-    found = np.log1p(np.exp(-np.abs(z))) - np.minimum(y * z, 0.0)
-    return found, found
+def dot(A: Any, v: np.ndarray) -> Interval:
+    """Return the product of a matrix and a vector, both of floats."""
+    found, sizes = A @ v, abs(A) @ np.abs(v)
+    error = 1.01 * (A.shape[1] + 2.0) * U * sizes + TINY
+    return outward(found - error, found + error)
 
 
-def _entropy(q: Array) -> Array:
-    return q * np.log(np.where(q > 0.0, q, 1.0))
+# --- Losses: the value at a prediction, and the conjugate at a slope, for all rows at once
 
 
-def _logistic_conjugate(a: Array, y: Array) -> Terms:
-    q = np.clip(-y * a, 0.0, 1.0)
-    found = _entropy(q) + (1.0 - q) * np.log1p(-np.where(q < 1.0, q, 0.0))
-    return np.where(q == -y * a, found, inf), -found
+def within(a: Interval, low: Any, high: Any, found: Interval) -> Interval:
+    """Return the conjugate that was found for slopes of its domain, infinity for others."""
+    return Interval(found.low, np.where((a.low >= low) & (a.high <= high), found.high, inf))
 
 
-def _hinge(z: Array, y: Array, power: float = 1.0) -> Terms:
-    lack = np.maximum(0.0, 1.0 - y * z)
-    return lack**power, lack ** (power - 1.0) * (1.0 + np.abs(z))
+def signed(z: Interval, y: np.ndarray) -> Interval:
+    """Return numbers times the signs of others: with labels, margins."""
+    return where(y > 0.0, z, -z)
 
 
-def _hinge_conjugate(a: Array, y: Array) -> Terms:
-    return np.where((y * a >= -1.0) & (y * a <= 0.0), y * a, inf), np.abs(a)
+def parabola(x: Interval, end: float) -> Interval:
+    """Return ``x^2 / 2`` for numbers from 0 to an end, and beyond it the tangent there."""
+    near = -maximum(-x, -end)
+    return near * (x - 0.5 * near)
 
 
-def _squared_hinge_conjugate(a: Array, y: Array) -> Terms:
-    return np.where(y * a <= 0.0, y * a * (1.0 + 0.25 * y * a), inf), np.abs(a) * (1.0 + 0.25 * np.abs(a))
+def xlogx(q: Any) -> Interval:
+    """Return ``q log q``, zero at zero."""
+    q = maximum(q, 0.0)
+    return q * increasing(np.log, maximum(q, 5e-324))
 
 
-def _modified_huber(z: Array, y: Array) -> Terms:
-    lack = np.clip(1.0 - y * z, 0.0, 2.0)
-    return np.where(y * z < -1.0, -4.0 * y * z, lack * lack), (lack + 4.0) * (1.0 + np.abs(z))
+def tweedie(z: Interval, y: np.ndarray, power: float, split: Any = None) -> Interval:
+    """Return half the deviance of means ``exp(z)``: ``exp(s z) / s + y exp(-u z) / u`` less its minimum."""
+    s, u = 2.0 - power, power - 1.0  # both without rounding, and so is their sum, one
+    found = increasing(np.exp, s * z) / s + y * increasing(np.exp, -u * z) / u
+    return found - tweedie_minimum(y, s, u)
 
 
-def _modified_huber_conjugate(a: Array, y: Array) -> Terms:
-    found, size = _squared_hinge_conjugate(a, y)
-    return np.where(y * a >= -4.0, found, inf), size
+def tweedie_minimum(y: np.ndarray, s: float, u: float) -> Interval:
+    """Return ``y^s / (s u)``."""
+    log = increasing(np.log, np.where(y > 0.0, y, 1.0))
+    return where(y > 0.0, increasing(np.exp, s * log) / s / u, 0.0)
 
 
-# The losses with a log link are sums of terms q (exp(k t) - 1 - k t) / |k|, with t = z - log(y) and q = y^(2 - power).
-# k is 2 - power and 1 - power, without rounding; where y = 0 there is exp(k z) / k alone.
+def tweedie_conjugate(a: Interval, y: np.ndarray, power: float, split: np.ndarray) -> Interval:
+    """Return a bound from above: with ``a = b - c``, the conjugates of both terms at ``b`` and ``-c``, for any split.
 
-
-def _log_link(z: Array, y: Array, power: float) -> Terms:
-    """Return half the deviance of the means ``exp(z)``, where the variance is a power of the mean."""
-    log = np.log(np.where(y > 0.0, y, 1.0))
-    t, q, found, size = z - log, y ** (2.0 - power), np.zeros(len(z)), np.zeros(len(z))
-    blur = 1.0 + np.abs(z) + np.abs(log)  # k t is wrong by up to 10 U blur, which moves a term by its derivative
-    for k in filter(None, (2.0 - power, 1.0 - power)):
-        e = np.expm1(k * t)
-        zero = np.exp(k * z) if k > 0.0 else np.zeros(len(z))
-        found = found + np.where(y > 0.0, q * (e - k * t), zero) / abs(k)
-        size = size + np.where(y > 0.0, q * ((np.abs(e) + U * blur) * blur + np.abs(k * t)), zero * blur) / abs(k)
-    return found, size
-
-
-def _log_link_conjugate(a: Array, y: Array, power: float) -> Terms:
-    """Return an upper bound on the conjugate, which is attained but for rounding.
-
-    The conjugate of a sum of terms is at most the sum of their conjugates at slopes that add up to ``a``. Any such
-    slopes are right. Those at the prediction whose derivative is ``a`` are the best: bisection finds them.
+    Where ``y`` is zero, so is the second term, and ``c``.
     """
-    s, u, log, q = 2.0 - power, power - 1.0, np.log(np.where(y > 0.0, y, 1.0)), y ** (2.0 - power)
-    rising, falling = a, -a
-    if s and u:
-        ratio = a / np.where(y > 0.0, q, 1.0)
-        low, high = -np.log1p(np.maximum(-ratio, 0.0)) / u, np.log1p(np.maximum(ratio, 0.0)) / s
-        for _ in range(64):
-            t = 0.5 * (low + high)
-            above = np.exp(s * t) - np.exp(-u * t) > ratio
-            low, high = np.where(above, low, t), np.where(above, t, high)
-        near = q * np.expm1(np.where(a > 0.0, -u, s) * low)
-        rising = np.where(a > 0.0, np.where(y > 0.0, a + near, a), near)
-        falling = np.where(a > 0.0, near, near - a)
-    found, size = a * log, np.abs(a * log)
-    for k, b in ((s, rising), (u, falling)):
-        if k:
-            some = q + b > 0.0
-            t = np.log1p(np.where(some, b, 0.0) / np.where(q > 0.0, q, 1.0))
-            t = np.where(q > 0.0, t, np.log(np.where(some, q + b, 1.0)))
-            found = found + np.where(q + b >= 0.0, (q + b) * t - b, inf) / k
-            size = size + ((q + np.abs(b)) * np.abs(t) + np.abs(b)) / k
-    return found, size
+    s, u = 2.0 - power, power - 1.0
+    b, c = (maximum(part, 0.0) + np.maximum(split, 0.0) for part in (a, -a))
+    both = (xlogx(b) - b) / s + (xlogx(c) - c - c * increasing(np.log, np.where(y > 0.0, y, 1.0))) / u
+    return where(y > 0.0, both + tweedie_minimum(y, s, u), within(a, 0.0, inf, (xlogx(a) - a) / s))
 
 
-LOSSES: dict[str, tuple[Callable[..., Terms], Callable[..., Terms]]] = {
-    "Squared": (_squared, _squared_conjugate),
-    "Huber": (_huber, _huber_conjugate),
-    "Pinball": (_pinball, _pinball_conjugate),
-    "Logistic": (_logistic, _logistic_conjugate),
-    "Hinge": (_hinge, _hinge_conjugate),
-    "SquaredHinge": (lambda z, y: _hinge(z, y, 2.0), _squared_hinge_conjugate),
-    "ModifiedHuber": (_modified_huber, _modified_huber_conjugate),
-    "Poisson": (lambda z, y: _log_link(z, y, 1.0), lambda a, y: _log_link_conjugate(a, y, 1.0)),
-    "Gamma": (lambda z, y: _log_link(z, y, 2.0), lambda a, y: _log_link_conjugate(a, y, 2.0)),
-    "Tweedie": (_log_link, _log_link_conjugate),
+Function = Callable[..., Interval]
+LOSSES: dict[str, tuple[Function, Function]] = {
+    "Squared": (lambda z, y: 0.5 * square(z - y), lambda a, y: a * (0.5 * a + y)),
+    "Huber": (
+        lambda z, y, delta: parabola(size(z - y), delta),
+        lambda a, y, delta: within(a, -delta, delta, a * (0.5 * a + y)),
+    ),
+    "Pinball": (
+        lambda z, y, quantile: maximum((1.0 - quantile) * (z - y), -quantile * (z - y)),
+        lambda a, y, quantile: within(a, -quantile, 1.0 - quantile, a * y),
+    ),
+    "Logistic": (
+        lambda z, y: increasing(np.log1p, increasing(np.exp, -size(z))) + maximum(-signed(z, y), 0.0),
+        lambda a, y: within(-signed(a, y), 0.0, 1.0, xlogx(-signed(a, y)) + xlogx(1.0 + signed(a, y))),
+    ),
+    "Hinge": (
+        lambda z, y: maximum(1.0 - signed(z, y), 0.0),
+        lambda a, y: within(signed(a, y), -1.0, 0.0, signed(a, y)),
+    ),
+    "SquaredHinge": (
+        lambda z, y: square(maximum(1.0 - signed(z, y), 0.0)),
+        lambda a, y: within(signed(a, y), -inf, 0.0, signed(a, y) + 0.25 * square(a)),
+    ),
+    "ModifiedHuber": (
+        lambda z, y: 2.0 * parabola(maximum(1.0 - signed(z, y), 0.0), 2.0),
+        lambda a, y: within(signed(a, y), -4.0, 0.0, signed(a, y) + 0.25 * square(a)),
+    ),
+    "Poisson": (
+        lambda z, y: increasing(np.exp, z) - z * y + xlogx(y) - y,
+        lambda a, y: within(a, -y, inf, xlogx(a + y) - a - xlogx(y)),
+    ),
+    "Gamma": (
+        lambda z, y: z + y * increasing(np.exp, -z) - increasing(np.log, y) - 1.0,
+        lambda a, y: within(a, -inf, 1.0, xlogx(1.0 - a) + a + a * increasing(np.log, y)),
+    ),
+    "Tweedie": (tweedie, tweedie_conjugate),
 }
-LABELS = ("Logistic", "Hinge", "SquaredHinge", "ModifiedHuber")
-"""Losses whose targets are -1 and +1."""
-AMOUNTS = {"Poisson": 0.0, "Tweedie": 0.0, "Gamma": 5e-324}
-"""Losses with a log link, and their smallest target."""
+TARGETS: dict[str, tuple[str, Callable[[np.ndarray], Any]]] = {
+    **dict.fromkeys(("Logistic", "Hinge", "SquaredHinge", "ModifiedHuber"), ("-1 and +1", lambda y: np.abs(y) == 1.0)),
+    **dict.fromkeys(("Poisson", "Tweedie"), ("of at least 0", lambda y: y >= 0.0)),
+    "Gamma": ("above 0", lambda y: y > 0.0),
+}
+"""Which targets a loss takes, in words, and the test; all others take any numbers."""
+
+# --- Sets: by which part of its size weights exceed a bound, and the maximum of ``<v, w>`` over the set
 
 
-# --- Sets: by how much weights are outside, relative to the size of the set, and the support function.
+def excess(value: Any, bound: Any, of: Any = None) -> float:
+    """Return by how much a bound is exceeded, relative to its size or another."""
+    beyond = (value - bound) / np.maximum(np.abs(bound if of is None else of), TINY)
+    return float(np.max(np.where(value <= bound, 0.0, beyond), initial=0.0))
 
 
-def _over(value: float, bound: float, size: float) -> float:
-    """Return by which part of a size a value is above a bound."""
-    return max(0.0, value - bound) / size
+def worst(*parts: float) -> float:
+    """Return the largest number, or NaN if any is NaN."""
+    return float(np.max(parts))
 
 
-def _within(w: Array, lower: Array, upper: Array) -> float:
-    """Return by how much weights are outside of bounds, relative to the bounds."""
-    beyond = np.maximum(np.maximum(lower - w, w - upper), 0.0)
-    ends = np.where(w > upper, upper, lower)
-    return float(np.max(beyond / np.maximum(np.where(beyond > 0.0, np.abs(ends), 1.0), TINY), initial=0.0))
+def outside_box(w: np.ndarray, lower: Any, upper: Any) -> float:
+    """Return the excess of weights over bounds, which may be infinite."""
+    return worst(excess(-w, -lower), excess(w, upper))
 
 
-def _box_support(v: Interval, lower: Array, upper: Array) -> Array:
-    """Return the largest ``v w`` over an interval for each entry."""
-    ends = [end * (v.at + sign * v.error) for end in (lower, upper) for sign in (-1.0, 1.0)]
-    return np.max(ends, axis=0)
+def outside_simplex(w: np.ndarray, radius: float) -> float:
+    """Return the excess of weights that should not be negative, and sum to the radius."""
+    return worst(excess(fsum(w), radius), excess(-fsum(w), -radius), excess(-w, 0.0, radius))
 
 
-def _least(values: Callable[[float], float], low: float, high: float) -> float:
-    """Return about the least value of a convex function between two points: any of its values is an upper bound."""
-    found = min(values(low), values(high))
-    for _ in range(120):
-        one, other = low + (high - low) / 3.0, high - (high - low) / 3.0
-        here, there = values(one), values(other)
-        low, high = (low, other) if here < there else (one, high)
-        found = min(found, here, there)
-    return float(found)
+def spend(v: Interval, lower: Any, upper: Any, radius: float, price: float) -> Interval:
+    """Return the maximum over a box with ``sum |w| <= radius``, or with another price than the best a bound on it.
 
-
-def _knapsack(v: Interval, lower: Array, upper: Array, radius: float, exact: bool) -> float:
-    """Return a bound on ``max <v, w>`` over a box with a budget on ``sum |w|``, or with that sum given.
-
-    For every price ``t`` of the budget the bound is ``t radius + sum_j max over w of (v_j w - t |w|)``. Bounds may be
-    infinite in one direction or both: then the price is at least what the weight gains.
+    For any ``price >= 0`` it is at most ``price radius + max over the box of <v, w> - price sum |w|``. The terms of
+    that are concave and have their maxima at the ends or at zero. If ``sum |w| = radius``, any price will do.
     """
-    reach = np.abs(v.at) + v.error
-    # a weight without an upper bound gains v_j by each unit, one without a lower bound -v_j
-    gains = np.where(np.isinf(upper), v.at + v.error, 0.0), np.where(np.isinf(lower), v.error - v.at, 0.0)
-    ends = [np.where(np.isinf(end), 0.0, end) for end in (lower, upper, np.clip(0.0, lower, upper))]
-    inside = [(end >= lower) & (end <= upper) for end in ends]
-
-    def at(t: float) -> float:
-        worth = [
-            np.where(ok, end * v.at + np.abs(end) * (v.error - t), -inf) for end, ok in zip(ends, inside, strict=True)
-        ]
-        best = np.max(worth, axis=0)
-        return (
-            t * radius + fsum(best) + SAFE * (abs(t) * radius + fsum(np.max(np.abs(ends), axis=0) * (reach + abs(t))))
-        )
-
-    least = -float(reach.max()) if exact else float(np.max(gains, initial=0.0))
-    return _least(at, least, float(reach.max()))
+    ends = np.maximum(lower, -radius), np.minimum(upper, radius)
+    best = maximum(*(v * end - exactly(price) * np.abs(end) for end in ends))
+    zero = np.clip(0.0, *ends)
+    return exactly(price) * radius + total(maximum(best, v * zero - exactly(price) * np.abs(zero)))
 
 
-def _norms(sizes: Array, groups: Array, norm: float) -> Array:
-    """Return the norms of groups of non-negative entries."""
-    found = np.zeros(int(groups.max()) + 1)
-    if norm == inf:
-        np.maximum.at(found, groups, sizes)
-        return found
-    return np.bincount(groups, sizes**norm) ** (1.0 / norm) * (1.0 + gamma(len(sizes) + 8.0))
+def by_group(add: np.ufunc, x: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Return the sum, or the maximum, of the entries of each group."""
+    order = np.argsort(groups, kind="stable")
+    return np.asarray(add.reduceat(x[order], np.flatnonzero(np.diff(groups[order], prepend=-1))))
 
 
-def _l1(w: Array) -> float:
-    return fsum(np.abs(w))
+def outside_groups(w: np.ndarray, groups: np.ndarray, radius: float, norm: float, weights: np.ndarray) -> float:
+    """Return the excess of a sum of norms of groups."""
+    norms = by_group(np.maximum, np.abs(w), groups) if norm == inf else np.sqrt(by_group(np.add, w * w, groups))
+    return excess(weights @ norms, radius)
 
 
-def _sum_is(w: Array, radius: float) -> float:
-    return max(_over(abs(fsum(w) - radius), 0.0, radius), _over(float(-w.min()), 0.0, radius))
+def group_support(v: Interval, groups: np.ndarray, radius: float, norm: float, weights: np.ndarray) -> Interval:
+    """Return the largest dual norm of a group, relative to the weight of the group."""
+    if norm not in (2.0, inf):
+        raise ValueError(f"verify knows groups with the norms 2 and infinity, not {norm:g}")
+    terms, room = size(v) if norm == inf else square(v), (len(groups) + 2.0) * U
+    sums = Interval(*(by_group(np.add, end, groups) for end in (terms.low, terms.high)))
+    sums = sums * Interval(1.0 - room, 1.0 + room)
+    return largest((sums if norm == inf else increasing(np.sqrt, maximum(sums, 0.0))) / weights) * radius
 
 
-SETS: dict[str, tuple[Callable[..., float], Callable[..., float]]] = {
-    "L1Ball": (
-        lambda w, radius: _over(_l1(w), radius, radius),
-        lambda v, radius: radius * float((np.abs(v.at) + v.error).max()),
-    ),
+SETS: dict[str, tuple[Callable[..., float], Function]] = {
+    "L1Ball": (lambda w, radius: excess(fsum(np.abs(w)), radius), lambda v, radius: largest(size(v)) * radius),
     "NonNegativeL1Ball": (
-        lambda w, radius: max(_over(_l1(w), radius, radius), _over(float(-w.min()), 0.0, radius)),
-        lambda v, radius: radius * max(0.0, float((v.at + v.error).max())),
+        lambda w, radius: worst(excess(fsum(np.abs(w)), radius), excess(-w, 0.0, radius)),
+        lambda v, radius: maximum(largest(v), 0.0) * radius,
     ),
-    "Simplex": (_sum_is, lambda v, radius: radius * float((v.at + v.error).max())),
+    "Simplex": (outside_simplex, lambda v, radius: largest(v) * radius),
     "L2Ball": (
-        lambda w, radius: _over(fsum((w / radius) ** 2), 1.0, 2.0),
-        lambda v, radius: radius * float(np.linalg.norm(np.abs(v.at) + v.error)) * (1.0 + gamma(len(v.at) + 8.0)),
+        lambda w, radius: excess(np.linalg.norm(w), radius),
+        lambda v, radius: increasing(np.sqrt, maximum(total(square(v)), 0.0)) * radius,
     ),
-    "Box": (
-        _within,
-        lambda v, lower, upper: fsum(_box_support(v, lower, upper)),
-    ),
+    "Box": (outside_box, lambda v, lower, upper: total(maximum(v * lower, v * upper))),
     "Budget": (
-        lambda w, lower, upper, radius: max(_within(w, lower, upper), _over(_l1(w), radius, radius)),
-        lambda v, lower, upper, radius: _knapsack(v, lower, upper, radius, exact=False),
+        lambda w, lower, upper, radius, price: worst(outside_box(w, lower, upper), excess(fsum(np.abs(w)), radius)),
+        lambda v, lower, upper, radius, price: spend(v, lower, upper, radius, max(price, 0.0)),
     ),
     "CappedSimplex": (
-        lambda w, cap, radius: max(_sum_is(w, radius), _over(float((w - cap).max()), 0.0, radius)),
-        lambda v, cap, radius: _knapsack(v, np.zeros(len(v.at)), np.minimum(cap, radius), radius, exact=True),
+        lambda w, cap, radius, price: worst(outside_simplex(w, radius), excess(w, cap)),
+        lambda v, cap, radius, price: spend(v, 0.0, cap, radius, price),
     ),
-    "GroupBall": (
-        lambda w, groups, radius, norm, weights: _over(
-            float(weights @ _norms(np.abs(w), groups, norm)), radius, radius
-        ),
-        lambda v, groups, radius, norm, weights: (
-            radius * float((_norms(np.abs(v.at) + v.error, groups, 1.0 if norm == inf else 2.0) / weights).max())
-        ),
-    ),
+    "GroupBall": (outside_groups, group_support),
 }
 
-
-# --- Certificates.
+# --- Certificates and data
 
 
 @dataclass(frozen=True)
@@ -316,9 +322,7 @@ class Certificate:
         Plain values: ``loss`` and ``set`` by name, ``rows`` and ``columns``, ``intercept`` (whether it is free),
         ``data`` (fingerprint), and the claims ``objective`` (at most) and ``optimum`` (at least).
     arrays : dict of arrays
-        ``weights``, ``intercept``, ``slopes``; perhaps ``multipliers``, ``side.A``, ``side.lower``, ``side.upper``
-        and ``linear``; parameters of the loss and the set as ``loss.NAME`` and ``set.NAME``; ``classes``; and
-        ``set_units``, if the weights times these are in the set, not the weights themselves.
+        The numbers. docs/verify.md lists them.
     """
 
     facts: dict[str, Any]
@@ -369,15 +373,133 @@ def load_certificate(path: str | PathLike[str]) -> Certificate:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         facts = json.loads(arrays.pop("facts").tobytes().decode())
+        if facts["format"] != FORMAT:
+            raise ValueError(f"its format is {facts['format']!r}, not {FORMAT!r}")
     except FileNotFoundError:
         raise
     except Exception as error:
-        raise ValueError(f"{path} is not a certificate: {error}") from error
-    if not isinstance(facts, dict) or facts.get("format") != FORMAT:
-        raise ValueError(f"{path} is not a certificate: it says no {FORMAT!r}")
+        raise ValueError(
+            f"{path} is not a certificate: {error}. 'Certificate.save' and 'frankwolfe fit --certificate' write them"
+        ) from error
     if facts.get("version") != VERSION:
-        raise ValueError(f"{path} has version {facts.get('version')} of the format; this program knows {VERSION}")
+        raise ValueError(f"{path} has version {facts.get('version')} of the format; this program reads {VERSION}")
     return Certificate(facts, arrays)
+
+
+def as_matrix(X: Any) -> Any:
+    """Return rows as a float64 array, or a CSR matrix (known by its methods: SciPy is not imported)."""
+    if hasattr(X, "tocsr"):
+        X = X.tocsr().astype(np.float64)
+        X.sum_duplicates()
+        return X
+    return np.asarray(X, dtype=np.float64)
+
+
+def blocks(X: Any) -> Iterator[tuple[slice, Any]]:
+    """Yield blocks of 512 rows, and where they are."""
+    for first in range(0, X.shape[0], 512):
+        yield slice(first, first + 512), X[first : first + 512]
+
+
+def fingerprint(X: Any, *vectors: Any) -> str:
+    """Return SHA-256 of the entries of a matrix that are not zero, with their places, and of vectors.
+
+    Dense and sparse matrices with the same entries have the same fingerprint.
+    """
+    X = as_matrix(X)
+    found = hashlib.sha256(f"{X.shape[0]} x {X.shape[1]}".encode())
+    for _, block in blocks(X):
+        row, column = np.nonzero(block)
+        for part in (row, column):
+            found.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
+        found.update(np.ascontiguousarray(block[row, column], dtype="<f8").tobytes())
+    for vector in vectors:
+        found.update(np.ascontiguousarray(vector, dtype="<f8").tobytes() if vector is not None else b"none")
+    return found.hexdigest()
+
+
+def targets_of(y: Any, arrays: dict[str, np.ndarray]) -> np.ndarray:
+    """Return targets as numbers: labels of two classes as -1 and +1."""
+    if "classes" not in arrays:
+        return np.asarray(y, dtype=np.float64)
+    y, classes = np.asarray(y), arrays["classes"]
+    if not np.isin(y, classes).all():
+        raise ValueError(f"y has other classes than {classes.tolist()}")
+    return np.where(y == classes[1], 1.0, -1.0)
+
+
+# --- The proof
+
+
+def checked(certificate: Certificate, X: Any, y: np.ndarray, sample_weight: Any, offset: Any) -> tuple[Any, ...]:
+    """Return rows, their weights and their offsets, or raise ValueError if they do not fit the certificate."""
+    facts, arrays = certificate.facts, certificate.arrays
+    for kind, known in (("loss", LOSSES), ("set", SETS)):
+        if facts[kind] not in known:
+            raise ValueError(f"verify does not know the {kind} {facts[kind]}; it knows {', '.join(known)}")
+    n, d = facts["rows"], facts["columns"]
+    X = as_matrix(X)
+    weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    offset = np.zeros(n) if offset is None else np.asarray(offset, dtype=np.float64)
+    parts = {"y": (y, n), "sample_weight": (weights, n), "offset": (offset, n), "dual": (arrays["dual"], n)}
+    parts |= {name: (arrays[name], d) for name in ("weights", "set_units", "linear") if name in arrays}
+    for name, found, wanted in [("X", X.shape, (n, d)), *((name, a.shape, (k,)) for name, (a, k) in parts.items())]:
+        if found != wanted:
+            raise ValueError(f"{name} has shape {found}, the certificate is for {wanted}")
+    words, fit = TARGETS.get(facts["loss"], ("that are finite", np.isfinite))
+    if not np.all(fit(y)):
+        raise ValueError(f"{facts['loss']} needs targets {words}")
+    if not (weights >= 0.0).all() or not weights.any():
+        raise ValueError("sample_weight must not be negative, nor zero everywhere")
+    return X, weights, offset
+
+
+def parameters(arrays: dict[str, np.ndarray], kind: str) -> dict[str, Any]:
+    """Return the parameters of the loss or the set."""
+    named = {name.partition(".")[2]: array for name, array in arrays.items() if name.startswith(f"{kind}.")}
+    return {name: array if array.ndim else float(array) for name, array in named.items()}
+
+
+@np.errstate(all="ignore")
+def examine(
+    certificate: Certificate, X: Any, y: Any, sample_weight: Any = None, offset: Any = None
+) -> tuple[Interval, Interval, float]:
+    """Return the objective, the lower bound on all objectives, and by how much the weights are outside.
+
+    Raises ValueError for losses and sets that this file does not know, and for data of another shape.
+    """
+    facts, arrays = certificate.facts, certificate.arrays
+    y = targets_of(y, arrays)
+    X, weights, offset = checked(certificate, X, y, sample_weight, offset)
+    of_loss, of_set = parameters(arrays, "loss"), parameters(arrays, "set")
+    (value, conjugate), (outside, support) = LOSSES[facts["loss"]], SETS[facts["set"]]
+    w, c, q = arrays["weights"], arrays["dual"], arrays.get("linear", np.zeros(X.shape[1]))
+    used, counted = np.flatnonzero(w), weights > 0.0
+    if facts["intercept"] and fsum(c) != 0.0:  # a sum by fsum is zero only if the sum is
+        raise ValueError("the dual numbers do not sum to zero, so they prove nothing where there is an intercept")
+    if c[~counted].any():
+        raise ValueError("the dual number of a row of weight zero is not zero")
+
+    p = exactly(np.where(counted, weights, 1.0)) / total(exactly(weights))
+    z = [dot(block[:, used], w[used]) for _, block in blocks(X)]
+    predictions = Interval(*(np.concatenate(ends) for ends in zip(*((part.low, part.high) for part in z), strict=True)))
+    losses = value(predictions + float(arrays["intercept"]) + offset, y, **of_loss)
+    objective = total(where(counted, p * losses, 0.0)) + total(exactly(q) * w)
+
+    conjugates = conjugate(where(c == 0.0, 0.0, exactly(c) / p), y, **of_loss)
+    dual = total(exactly(c) * offset) - total(where(counted, p * conjugates, 0.0))
+    r = exactly(q)
+    for rows, block in blocks(X):
+        r = r + dot(block.T, c[rows])
+    beyond = float(outside(w * arrays.get("set_units", 1.0), **of_set))
+    if "side.A" in arrays:
+        A, m, ends = arrays["side.A"], arrays["multipliers"], (arrays["side.lower"], arrays["side.upper"])
+        r = r + dot(A.T, m)
+        dual = dual - total(exactly(m[m != 0.0]) * np.where(m > 0.0, ends[1], ends[0])[m != 0.0])
+        beyond = worst(beyond, excess(np.abs(A @ w - np.clip(A @ w, *ends)), 0.0, np.abs(A) @ np.abs(w)))
+    if "set_units" in arrays:  # the weights times these are in the set, not the weights
+        r = signed(r, arrays["set_units"]) / np.abs(arrays["set_units"])
+    return objective, dual - support(-r, **of_set), beyond
 
 
 @dataclass(frozen=True)
@@ -393,234 +515,14 @@ class Verdict:
     message : str
         The same in words, or what is wrong.
     objective, optimum : Interval
-        The objective of the model and the lower bound, each with its rounding error.
+        The objective of the model and the lower bound, ``low`` and ``high``: between these the exact numbers are.
     """
 
     proven: bool
     gap: float
     message: str
-    objective: Interval = NOTHING
-    optimum: Interval = NOTHING
-
-
-# --- Data.
-
-
-def _matrix(X: Any) -> Any:
-    """Return rows as a float64 array, or a canonical CSR matrix (known by its methods: SciPy is not imported)."""
-    if hasattr(X, "tocsr"):  # SciPy's sparse matrices
-        X = X.tocsr().astype(np.float64)
-        X.sum_duplicates()
-        X.eliminate_zeros()
-        return X
-    X = np.asarray(X, dtype=np.float64)
-    if X.ndim != 2:
-        raise ValueError(f"X must have rows and columns, got shape {X.shape}")
-    return X
-
-
-def _blocks(X: Any) -> Iterator[tuple[int, Array]]:
-    """Yield the first row and the dense rows of blocks of at most 512 rows and some million entries."""
-    height = max(1, min(512, 2**22 // max(1, X.shape[1])))
-    for first in range(0, X.shape[0], height):
-        block = X[first : first + height]
-        yield first, block.toarray() if hasattr(block, "toarray") else block
-
-
-def fingerprint(X: Any, *vectors: Any) -> str:
-    """Return SHA-256 of the entries of a matrix that are not zero, with their places, and of vectors.
-
-    Dense and sparse matrices with the same entries have the same fingerprint.
-    """
-    X = _matrix(X)
-    found = hashlib.sha256(f"{X.shape[0]} x {X.shape[1]}".encode())
-    for _, block in _blocks(X):
-        row, column = np.nonzero(block)
-        for part in (row, column):
-            found.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
-        found.update(np.ascontiguousarray(block[row, column], dtype="<f8").tobytes())
-    for vector in vectors:
-        found.update(np.ascontiguousarray(vector, dtype="<f8").tobytes() if vector is not None else b"none")
-    return found.hexdigest()
-
-
-def targets_of(y: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> np.ndarray:
-    """Return targets as numbers: labels of two classes as -1 and +1."""
-    if "classes" not in arrays:
-        return np.asarray(y, dtype=np.float64)
-    y, classes = np.asarray(y), arrays["classes"]
-    if not np.isin(y, classes).all():
-        raise ValueError(f"y has other classes than {classes.tolist()}")
-    return np.where(y == classes[1], 1.0, -1.0)
-
-
-# --- The two numbers.
-
-
-class WeightedRows(NamedTuple):
-    """The rows with a weight: targets, weights, offsets, and the sum of the weights."""
-
-    X: Any
-    y: Array
-    weights: Array
-    offset: Array
-    total: float
-
-
-def _exact_products(a: Array, b: Array) -> tuple[Array, Array]:
-    """Return products and their rounding errors, which together are exact (Dekker)."""
-    halves = [(x, (shifted := 134217729.0 * x) - (shifted - x)) for x in (a, b)]
-    (a, high_a), (b, high_b) = halves
-    product, low_a, low_b = a * b, a - high_a, b - high_b
-    return product, low_a * low_b - (((product - high_a * high_b) - low_a * high_b) - high_a * low_b)
-
-
-def _predictions(X: Any, w: np.ndarray) -> Interval:
-    """Return ``X w``. Columns without a weight add no error."""
-    used, n = np.flatnonzero(w), X.shape[0]
-    z, sizes = np.zeros(n), np.zeros(n)
-    for first, block in _blocks(X[:, used]):
-        here = slice(first, first + len(block))
-        z[here], sizes[here] = block @ w[used], np.abs(block) @ np.abs(w[used])
-    return Interval(z, 1.01 * gamma(len(used) + 2.0) * sizes + TINY)
-
-
-def _pull(X: Any, c: np.ndarray) -> Interval:
-    """Return ``X' c``. Blocks are added with their rounding errors kept, so that the error does not grow with ``n``."""
-    total, rest, sizes = np.zeros((3, X.shape[1]))
-    for first, block in _blocks(X):
-        part, before = block.T @ c[first : first + len(block)], total
-        total = before + part
-        rest += (before - (total - (total - before))) + (part - (total - before))
-        sizes += np.abs(block).T @ np.abs(c[first : first + len(block)])
-    blocks = X.shape[0] / max(1, min(512, 2**22 // max(1, X.shape[1]))) + 2.0
-    error = 1.01 * (gamma(516.0) * sizes + gamma(blocks) ** 2 * sizes + 2.0 * U * np.abs(total))
-    return Interval(total + rest, error + TINY)
-
-
-def _mean(values: Array, errors: Array, weights: Array, total: float) -> Interval:
-    """Return the weighted mean of numbers."""
-    at, sizes = fsum(weights * values), fsum(weights * (np.abs(values) + errors))
-    return Interval(at / total, (1.01 * fsum(weights * errors) + SAFE * sizes) / total + TINY)
-
-
-def _objective(
-    data: WeightedRows, w: Array, intercept: float, loss: Callable[..., Terms], linear: Array | None
-) -> Interval:
-    """Return the objective; on an interval of predictions a convex loss is largest at an end."""
-    X, y, weights, offset, total = data
-    z = _predictions(X, w)
-    at = z.at + intercept + offset
-    error = z.error + 4.0 * U * (np.abs(z.at) + abs(intercept) + np.abs(offset)) + 4.0 * U * np.abs(at)
-    middle, size = loss(at, y)
-    largest = np.maximum(*((found + SAFE * size for found, size in (loss(at - error, y), loss(at + error, y)))))
-    found = _mean(middle, np.maximum(largest - middle, 0.0) + SAFE * size, weights, total)
-    if linear is None:
-        return found
-    added = linear * w
-    return Interval(found.at + fsum(added), found.error + SAFE * (abs(found.at) + fsum(np.abs(added))))
-
-
-def _optimum(
-    data: WeightedRows, certificate: Certificate, conjugate: Callable[..., Terms], support: Callable[..., float]
-) -> Interval:
-    """Return the lower bound that the slopes and multipliers prove on the objective of every model."""
-    X, y, weights, offset, total = data
-    facts, arrays = certificate.facts, certificate.arrays
-    a, c = arrays["slopes"], weights * arrays["slopes"]
-    values, sizes = conjugate(a, y)
-    values, errors = values - a * offset, SAFE * (sizes + np.abs(a * offset))
-    pull, blur = _pull(X, c), np.zeros(X.shape[1])
-    blur += pull.error + 2.0 * U * np.abs(pull.at)
-    if facts["intercept"]:
-        # One slope is changed so that the sum is zero exactly. What is missing is known but for one rounding.
-        rest = fsum(np.concatenate(_exact_products(weights, a)))
-        far = np.nextafter(a - rest / weights * (1.0 + SAFE), -np.sign(rest) * inf)  # it is between this and a
-        largest, size = conjugate(far if rest else a, y)
-        largest = largest + SAFE * size
-        raised, room = np.maximum(weights * (largest - conjugate(a, y)[0]), 0.0), np.abs(rest) / weights
-        k = int(np.argmin(np.where(np.isfinite(raised), raised, inf)))
-        errors[k] += 1.01 * (raised[k] / weights[k] + room[k] * abs(offset[k])) + TINY
-        row = X[[k]]
-        blur += 1.01 * abs(rest) * np.abs(np.ravel(row.toarray() if hasattr(row, "toarray") else row))
-    dual = _mean(values, errors, weights, total)
-    r, blur, price = pull.at / total, blur / total + 2.0 * U * np.abs(pull.at / total), Interval(0.0, 0.0)
-    extra = [(arrays["linear"], 0.0)] if "linear" in arrays else []
-    if "multipliers" in arrays:
-        A, m = arrays["side.A"], arrays["multipliers"]
-        extra.append((A.T @ m, 1.01 * gamma(len(m) + 2.0) * (np.abs(A).T @ np.abs(m))))
-        ends = np.where(m > 0.0, arrays["side.upper"], arrays["side.lower"])[m != 0.0] * m[m != 0.0]
-        price = Interval(fsum(ends), SAFE * fsum(np.abs(ends)) + TINY)
-    for part, error in extra:
-        r, blur = r + part, blur + error + 2.0 * U * (np.abs(r) + np.abs(part))
-    if "set_units" in arrays:
-        r, blur = r / arrays["set_units"], blur / np.abs(arrays["set_units"])
-        blur += 2.0 * U * np.abs(r) + TINY
-    reach = support(Interval(-r, 1.01 * blur + TINY))
-    middle = support(Interval(-r, np.zeros(len(r))))
-    found = -dual.at - middle - price.at
-    size = abs(dual.at) + abs(reach) + abs(price.at)
-    return Interval(found, dual.error + abs(reach - middle) + SAFE * abs(reach) + price.error + SAFE * size)
-
-
-def examine(
-    certificate: Certificate, X: Any, y: Any, sample_weight: Any = None, offset: Any = None
-) -> tuple[Interval, Interval, float]:
-    """Return the objective, the lower bound, and by how much the weights are outside of what is allowed.
-
-    Raises ValueError for losses and sets that this file does not know, and for data of another shape.
-    """
-    facts, arrays = certificate.facts, certificate.arrays
-    for kind, known in (("loss", LOSSES), ("set", SETS)):
-        if facts[kind] not in known:
-            raise ValueError(f"verify does not know the {kind} {facts[kind]}; it knows {', '.join(known)}")
-    given = {
-        kind: {
-            name.partition(".")[2]: array if array.ndim else float(array)
-            for name, array in arrays.items()
-            if name.startswith(f"{kind}.")
-        }
-        for kind in ("loss", "set")
-    }
-    X, w = _matrix(X), arrays["weights"]
-    n, d = facts["rows"], facts["columns"]
-    y = targets_of(y, facts, arrays)
-    weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    offset = np.zeros(n) if offset is None else np.asarray(offset, dtype=np.float64)
-    shapes = {"X": X.shape, "y": y.shape, "sample_weight": weights.shape, "offset": offset.shape}
-    shapes |= {name: arrays[name].shape for name in ("weights", "slopes", "set_units") if name in arrays}
-    wanted = {name: (n, d) if name == "X" else (d,) if name in ("weights", "set_units") else (n,) for name in shapes}
-    for name, shape in shapes.items():
-        if shape != wanted[name]:
-            raise ValueError(f"{name} has shape {shape}, the certificate is for {wanted[name]}")
-    if facts["loss"] in LABELS and not (np.abs(y) == 1.0).all():
-        raise ValueError(f"{facts['loss']} needs targets -1 and +1")
-    if facts["loss"] in AMOUNTS and not (y >= AMOUNTS[facts["loss"]]).all():
-        raise ValueError(f"{facts['loss']} needs targets of at least {AMOUNTS[facts['loss']]:g}")
-    if not 1.0 < given["loss"].get("power", 1.5) < 2.0:
-        raise ValueError(f"{facts['loss']} needs a power between 1 and 2, got {given['loss']['power']:g}")
-    if not (weights >= 0.0).all() or not weights.any():
-        raise ValueError("sample_weight must not be negative, nor zero everywhere")
-    weights = np.ldexp(weights, -np.frexp(fsum(weights))[1])  # of a sum near one, without rounding
-    counted = weights > 0.0
-    part = Certificate(facts, {**arrays, "slopes": arrays["slopes"][counted]})
-    rows = X if counted.all() else X[counted]
-    data = WeightedRows(rows, y[counted], weights[counted], offset[counted], fsum(weights))
-    value, conjugate = LOSSES[facts["loss"]]
-    outside, support = SETS[facts["set"]]
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        objective = _objective(
-            data, w, float(arrays["intercept"]), lambda z, y: value(z, y, **given["loss"]), arrays.get("linear")
-        )
-        optimum = _optimum(
-            data, part, lambda a, y: conjugate(a, y, **given["loss"]), lambda v: support(v, **given["set"])
-        )
-    beyond = float(outside(w * arrays.get("set_units", 1.0), **given["set"]))
-    if "side.A" in arrays:
-        A, products = np.abs(arrays["side.A"]), arrays["side.A"] @ w
-        excess = products - np.clip(products, arrays["side.lower"], arrays["side.upper"])
-        beyond = max(beyond, float(np.max(np.abs(excess) / (A @ np.abs(w) + TINY), initial=0.0)))
-    return objective, optimum, beyond
+    objective: Interval = UNKNOWN
+    optimum: Interval = UNKNOWN
 
 
 def verify(
@@ -664,27 +566,25 @@ def verify(
     facts, arrays = certificate.facts, certificate.arrays
     try:
         objective, optimum, beyond = examine(certificate, X, y, sample_weight, offset)
-        targets = targets_of(y, facts, arrays)
-    except (ValueError, TypeError, KeyError, IndexError) as error:
+        same = fingerprint(X, targets_of(y, arrays), offset) == facts["data"]
+        most, least = float(facts["objective"]), float(facts["optimum"])
+    except (ValueError, TypeError, KeyError, IndexError, ArithmeticError) as error:
         return Verdict(False, inf, f"Not proven: {error}.")
-    high, low = nextafter(objective.at + objective.error, inf), nextafter(optimum.at - optimum.error, -inf)
-    wrong = None
-    if fingerprint(X, targets, offset) != facts["data"]:
+    high, low, wrong = float(objective.high), float(optimum.low), None
+    if not same:
         wrong = "these are not the data of the certificate"
     elif not facts["intercept"] and arrays["intercept"] != 0.0:
         wrong = "the model has an intercept, and the problem has none"
     elif not beyond <= OUTSIDE:
         wrong = f"the weights are outside of the set or its conditions, by {beyond:.2g} of their size"
     elif not (isfinite(high) and isfinite(low)):
-        wrong = "the slopes and multipliers prove no bound"
-    elif not high <= facts["objective"]:
-        wrong = f"the objective is claimed to be at most {facts['objective']!r}, and it is {objective.at!r}"
-    elif not low >= facts["optimum"]:
-        wrong = f"every model is claimed to have at least {facts['optimum']!r}; proven is {low!r}"
-    gap = inf if not isfinite(high - low) else max(0.0, high - low)
+        wrong = "the dual numbers and multipliers prove no bound"
+    elif not high <= most:
+        wrong = f"the objective is claimed to be at most {most!r}, and proven is {high!r}"
+    elif not low >= least:
+        wrong = f"every model is claimed to have at least {least!r}, and proven is {low!r}"
     if wrong:
         return Verdict(False, inf, f"Not proven: {wrong}.", objective, optimum)
-    text = (
-        f"Proven: no model that is allowed is better by more than {gap:.2g}. The objective of this one is {high:.10g}."
-    )
-    return Verdict(True, gap, text, objective, optimum)
+    gap = max(0.0, float(np.nextafter(high - low, inf)))
+    message = f"no model that is allowed is better by more than {gap:.2g}. The objective of this one is {high:.10g}"
+    return Verdict(True, gap, f"Proven: {message}.", objective, optimum)

@@ -262,7 +262,8 @@ def kinked_point(samples: Samples, z: np.ndarray) -> Point:
     """Evaluate the objective at predictions ``z`` (without intercept) and the optimal intercept, for a kinked loss."""
     low, high = slope_ranges(samples)
     with np.errstate(over="ignore", invalid="ignore"):  # overflow shows in the objective
-        places = centres(samples.targets) - z
+        kinks = centres(samples.targets)
+        places, at_kinks = kinks - z, many(samples.loss.base).value(kinks, samples.targets)
         order = np.argsort(places, kind="stable")
         after = low.sum() + np.cumsum((high - low)[order])  # slopes to the right of each kink
         shift = places[order[min(int(np.searchsorted(after, 0.0)), len(order) - 1)]]
@@ -276,6 +277,8 @@ def kinked_point(samples: Samples, z: np.ndarray) -> Point:
             alpha[ties] = low[ties] + share * (high - low)[ties]
         value = float(losses.sum())
         losses = np.divide(losses, samples.weights, out=np.zeros(len(losses)), where=samples.weights > 0.0)
+        if at_kinks.any():  # a tilted loss is not zero there
+            losses, value = losses + at_kinks, value + float(samples.weights @ at_kinks)
     mean = np.atleast_1d(samples.weights @ z)
     return Point(z, losses, alpha, value, np.array([shift]), bool(np.isfinite(value)), mean)
 

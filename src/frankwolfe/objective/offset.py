@@ -17,11 +17,13 @@ from frankwolfe.compile.verbs import (
     kink_slopes,
     nearest_slope,
     residual,
+    routine,
     smoothed_derivative,
     smoothness,
     value,
+    where,
 )
-from frankwolfe.losses.base import loss
+from frankwolfe.losses.base import EDGE, loss
 
 FORWARDED = ("takes_arrays", "convex", "smooth", "targets", "neighbours", "log_link", "has_conjugate", "has_residual")
 """Facts of the loss that do not depend on offsets."""
@@ -74,6 +76,14 @@ class OffsetLoss(NamedTuple):
         return self._replace(base=self.base.for_targets(targets.real))
 
 
+@routine
+def untilted(base, a, y, tilt):
+    """Return ``a`` less the tilt; at the edge of the conjugate's domain, on the inner side of the rounding."""
+    slope = a - tilt
+    near = nearest_slope(base, slope, y)
+    return where(np.abs(slope - near) <= EDGE * np.abs(tilt), near, slope)
+
+
 @loss(**{name: property(attrgetter(f"base.{name}")) for name in FORWARDED})
 class TiltedLoss(NamedTuple):
     """A loss of one output plus ``tilt z``: a linear term in the predictions, and so in the intercept."""
@@ -99,11 +109,11 @@ class TiltedLoss(NamedTuple):
 
     def residual(self, z, y, a):
         """Return the Fenchel-Young residual at a slope ``a``: that of the loss at the slope without the tilt."""
-        return residual(self.base, z, y, a - self.tilt)
+        return residual(self.base, z, y, untilted(self.base, a, y, self.tilt))
 
     def conjugate(self, a, y):
         """Return the conjugate at a slope ``a``."""
-        return conjugate(self.base, a - self.tilt, y)
+        return conjugate(self.base, untilted(self.base, a, y, self.tilt), y)
 
     def nearest_slope(self, a, y):
         """Return a slope near ``a`` in the domain of the conjugate, which the tilt moves."""
