@@ -12,8 +12,10 @@ import argparse
 import json
 import os
 import platform
+import shlex
 import subprocess
 import sys
+import textwrap
 import time
 import tomllib
 from datetime import date
@@ -103,6 +105,13 @@ def shown(output: str) -> str:
     return f"```text\n{output}\n```"
 
 
+def wrapped(command: str) -> str:
+    """Return a command in lines that fit on a page."""
+    return " \\\n    ".join(
+        textwrap.wrap(shlex.join(command.split()), 72, break_long_words=False, break_on_hyphens=False)
+    )
+
+
 def circumstances(record: dict[str, Any]) -> str:
     """Return date, machine, load and versions in a line."""
     load = record.get("load")
@@ -124,7 +133,8 @@ def page() -> str:
             parts.append(f"## {section}\n")
         data = "FRANKWOLFE_DATA=folder " if benchmark.needs_data else ""
         parts.append(f"### {benchmark.title}\n\n{benchmark.text.strip()}\n")
-        parts.append(f"```text\n{data}python benchmarks/{record['command']}\n```\n")
+        command = f"{data}python benchmarks/{record['command']}"
+        parts.append(f"```text\n{wrapped(command)}\n```\n")
         parts.append(f"{shown(record['output'])}\n\n*{circumstances(record)}*\n")
         if "note" in record:
             parts.append(f"{record['note']}\n")

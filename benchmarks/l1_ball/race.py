@@ -206,6 +206,19 @@ def print_table(results):
             print(line(result))
 
 
+def print_markdown(results):
+    """Print seconds as one Markdown table: a line for each dataset, a column for each solver, and the fastest peer."""
+    solvers = list(dict.fromkeys(result["solver"] for result in results if result["solver"] != "(all)"))
+    print("| seconds | " + " | ".join(f"`{solver}`" for solver in solvers) + " | ours / fastest peer |")
+    print("|---" * (len(solvers) + 2) + "|")
+    for dataset in dict.fromkeys(result["dataset"] for result in results):
+        met = {each["solver"]: each for each in results if each["dataset"] == dataset and each["status"] == "met"}
+        ours = min((each["seconds"] for each in met.values() if each["family"] == "ours"), default=float("nan"))
+        peers = min((each["seconds"] for each in met.values() if each["family"] != "ours"), default=float("nan"))
+        cells = [f"{met[solver]['seconds']:.4f}" if solver in met else "-" for solver in solvers]
+        print(f"| {dataset} | " + " | ".join(cells) + f" | {ours / peers:.2f} |")
+
+
 def write(results, args):
     """Write results.json, results.csv and index.html into the folder."""
     sys.path.append(str(HERE.parent))
@@ -223,7 +236,7 @@ def write(results, args):
         writer.writerows(results)
     tables = [json.loads(path.read_text(encoding="utf-8")) for path in args.tables]
     (out / "index.html").write_text(render(compose(results, about, args.target, tables)), encoding="utf-8")
-    print(f"\nwritten: {out / 'results.json'}, {out / 'results.csv'}, {out / 'index.html'}")
+    print(f"\nwritten: {out / 'results.json'}, {out / 'results.csv'}, {out / 'index.html'}", file=sys.stderr)
 
 
 def parse(arguments=None):
@@ -238,6 +251,7 @@ def parse(arguments=None):
     parser.add_argument("--max-seconds", type=float, default=60.0, help="most time for a single run (60)")
     parser.add_argument("--out", default="out/l1_ball", help="folder for results and page (out/l1_ball)")
     parser.add_argument("--tables", type=Path, nargs="+", default=[], help="tables of other benchmarks, for the page")
+    parser.add_argument("--markdown", action="store_true", help="print one table of seconds, in Markdown")
     parser.add_argument("--verbose", action="store_true", help="show what solvers write to standard error")
     return parser.parse_args(arguments)
 
@@ -247,9 +261,9 @@ def main():
     results = []
     for result in race(args):
         results.append(result)
-        print(f"{result['dataset']:32}{line(result)}", flush=True)
+        print(f"{result['dataset']:32}{line(result)}", flush=True, file=sys.stderr)
     add_ratios(results)
-    print_table(results)
+    print_markdown(results) if args.markdown else print_table(results)
     write(results, args)
 
 
