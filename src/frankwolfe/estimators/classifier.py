@@ -310,7 +310,7 @@ class FrankWolfeClassifier(StreamClassifier, LinearClassifier):
     n_samples_seen_ : int
         Rows that `fit` and later calls of `partial_fit` have seen.
     gap_estimate_, gap_error_, prequential_loss_, chunk_loss_ : float
-        Measured by `partial_fit` (docs/estimators.md); NaN after `fit`. Nothing is proven of a stream: after
+        Measured by `partial_fit` (docs/streams.md); NaN after `fit`. Nothing is proven of a stream: after
         `partial_fit`, ``gap_`` is infinite, ``passes_`` is NaN and ``result_`` is None.
 
     Examples
