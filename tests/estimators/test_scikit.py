@@ -1,4 +1,4 @@
-"""The estimators as citizens of scikit-learn: searches, pipelines, frames, clones, routing, threads; completion."""
+"""The estimators as citizens of scikit-learn: searches, pipelines, frames, clones, routing, threads; its own checks."""
 
 import pickle
 import subprocess
@@ -12,31 +12,23 @@ from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.ensemble import StackingRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression, Ridge
-from sklearn.metrics import log_loss
-from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler, scale
 from sklearn.tree import DecisionTreeRegressor
-from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import frankwolfe as fw
-from tests import cases
 
 
 @pytest.fixture(scope="module")
 def cancer():
     X, y = load_breast_cancer(return_X_y=True)
     return scale(X), y
-
-
-def test_an_interrupted_search_chooses_nothing(cancer, ctrl_c):
-    ctrl_c(run=3)
-    with pytest.raises(KeyboardInterrupt):
-        fw.FrankWolfeClassifierCV(radii=[1.0, 2.0, 3.0, 4.0], cv=3).fit(*cancer)
 
 
 def test_an_interrupted_fit_is_not_told_to_take_more_passes(cancer, ctrl_c):
@@ -72,42 +64,6 @@ def test_labels_that_are_missing_are_told_by_their_row(missing):
 def test_labels_that_cannot_be_sorted_are_told():
     with pytest.raises(TypeError, match="y holds labels of the types int, str, which cannot be sorted"):
         fw.FrankWolfeClassifier().fit(np.ones((3, 2)), np.array(["a", 1, "b"], dtype=object))
-
-
-def _imbalanced():
-    """Return rows of which 6% are positive, told apart by one column of six."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(400, 6))
-    return X, (rng.random(400) < 1.0 / (1.0 + np.exp(3.5 - 1.5 * X[:, 0]))).astype(int)
-
-
-@pytest.mark.parametrize("class_weight", [None, "balanced", {1: 5.0}], ids=["plain", "balanced", "given"])
-def test_radii_are_compared_by_the_loss_that_is_minimised(class_weight):
-    X, y = _imbalanced()
-    assert 0.03 < y.mean() < 0.09
-    radii, folds = [0.01, 0.1, 1.0, 3.0, 100.0], list(StratifiedKFold(4).split(X, y))
-    model = fw.FrankWolfeClassifierCV(radii=radii, cv=folds, class_weight=class_weight, tol=1e-9).fit(X, y)
-    assert 0 < model.best_index_ < 4  # by accuracy, the first is as good as any
-    train, test = folds[1]
-    direct = fw.FrankWolfeClassifier(radius=1.0, class_weight=class_weight, tol=1e-9).fit(X[train], y[train])
-    by_class = (
-        np.ones(2) if class_weight is None else compute_class_weight(class_weight, classes=np.r_[0, 1], y=y[train])
-    )
-    wanted = log_loss(y[test], direct.predict_proba(X[test]), sample_weight=by_class[y[test]])
-    assert model.scores_[1, 2] == pytest.approx(-wanted, rel=1e-6)
-    assert model.score(X, y) == np.mean(model.predict(X) == y)
-
-
-@pytest.mark.filterwarnings("ignore:.*is the largest of the 3")
-def test_classes_that_a_fold_lacks_are_left_out_of_its_loss():
-    X, y = load_iris(return_X_y=True)
-    rows = np.r_[:100, 100:103]
-    folds = [(np.r_[:90], np.r_[90:103]), (np.r_[10:103], np.r_[:10])]
-    model = fw.FrankWolfeClassifierCV(radii=[0.1, 1.0, 100.0], cv=folds).fit(scale(X)[rows], y[rows])
-    assert np.isfinite(model.scores_).all()
-    folds[0] = (np.r_[:100], np.r_[100:103])
-    with pytest.raises(ValueError, match="a fold holds out all rows of the class 2, and nothing else"):
-        fw.FrankWolfeClassifierCV(radii=[0.1, 1.0], cv=folds).fit(scale(X)[rows], y[rows])
 
 
 def test_fields_of_parts_are_parameters(cancer):
@@ -213,127 +169,32 @@ def test_weights_are_routed(cancer):
         fw.FrankWolfeClassifierCV(radii=3, cv=GroupKFold(7)).fit(X, y, groups=groups)
 
 
-@pytest.mark.parametrize("rule", ["best", "1se"])
-def test_the_radius_is_the_one_the_folds_ask_for(cancer, rule):
-    X, y = cancer
-    model = fw.FrankWolfeClassifierCV(radii=8, cv=4, rule=rule, scoring="neg_log_loss", tol=1e-6).fit(X, y)
-    means = model.scores_.mean(axis=0)
-    best = means.argmax()
-    error = model.scores_[:, best].std(ddof=1) / 2.0
-    within = means >= means[best] - (error if rule == "1se" else 0.0)
-    assert model.radius_ == model.radii_[np.flatnonzero(within)[0]]
-    direct = fw.FrankWolfeClassifier(radius=model.radius_, tol=1e-6).fit(X, y)
-    np.testing.assert_allclose(model.coef_, direct.coef_, atol=1e-8)
-    # what a fold sees is what a search that fits from scratch sees
-    search = GridSearchCV(direct, {"radius": model.radii_}, cv=4, scoring="neg_log_loss").fit(X, y)
-    np.testing.assert_allclose(means, search.cv_results_["mean_test_score"], atol=1e-4)
-    assert model.cv_results_["rank_test_score"][best] == 1
-    assert model.plot().get_xlabel() == "radius"
+# --- scikit-learn's own checks, on every estimator, with no expected failures -------------------------------------
+
+# One check compares predictions to seven digits, of fits whose rows are weighted and repeated: hence the tolerances of
+# those that end short of them by default.
+ESTIMATORS = [
+    fw.FrankWolfeClassifier(tol=1e-12),
+    fw.FrankWolfeClassifierCV(radii=[0.1, 1.0], cv=2, tol=1e-12),
+    fw.FrankWolfeRegressor(tol=1e-12),
+    fw.FrankWolfeRegressorCV(radii=[0.1, 1.0], cv=2, tol=1e-12),
+    fw.SimplexRegressor(),
+    fw.NonNegativeRegressor(radius=10.0, tol=1e-12),
+    fw.LowRankClassifier(tol=1e-12),
+    fw.LowRankRegressor(radius=1.0, tol=1e-12),
+    fw.MatrixCompletion(),
+]
 
 
-def test_regressor_cv_takes_signs_and_several_outputs():
-    X, y = load_diabetes(return_X_y=True)
-    model = fw.FrankWolfeRegressorCV(radii=6, signs={2: -1}).fit(X, y)
-    assert model.coef_[2] <= 0.0
-    assert model.score(X, y) > 0.3
-    by_name = fw.FrankWolfeRegressorCV(radii=6, signs={"x2": -1}).fit(pd.DataFrame(X).add_prefix("x"), y)
-    np.testing.assert_array_equal(by_name.coef_, model.coef_)
-    both = fw.FrankWolfeRegressorCV(radii=4, cv=3).fit(X, np.column_stack([y, -y]))
-    assert both.coef_.shape == (2, 10)
-    one_vs_rest = fw.FrankWolfeClassifierCV(radii=4, cv=3, multi_class="ovr").fit(*load_iris(return_X_y=True))
-    assert one_vs_rest.coef_.shape == (3, 4)
-
-
-# --- completion -------------------------------------------------------------------------------------------------
-
-
-def _ratings(seed=0):
-    rng = np.random.default_rng(seed)
-    users, items = rng.normal(size=(40, 2)), rng.normal(size=(30, 2))
-    table = users @ items.T + rng.normal(size=(40, 1)) + 3.0
-    rows, columns = np.nonzero(rng.random(table.shape) < 0.5)
-    return rows, columns, table[rows, columns], table
-
-
-def test_completion_finds_what_it_has_not_seen():
-    rows, columns, values, table = _ratings()
-    pairs = np.column_stack([rows, columns])
-    model = fw.MatrixCompletion(radius=80.0, damping=0.1).fit(pairs, values)
-    everything = np.column_stack([index.ravel() for index in np.indices(table.shape)])
-    assert np.sqrt(np.mean((model.predict(everything) - table.ravel()) ** 2)) < 0.5 * table.std()
-    problem = fw.completion_problem(rows, columns, values, (40, 30), constraint=fw.TraceBall(80.0), damping=0.1)
-    direct = fw.minimize(problem, tol=1e-4, max_passes=1000)
-    np.testing.assert_allclose(model.predict(pairs), problem.predict(direct.x, rows, columns), atol=1e-3)
-
-
-def test_completion_takes_ids_of_any_kind():
-    rows, columns, values, _ = _ratings()
-    plain = fw.MatrixCompletion(radius=50.0).fit(np.column_stack([rows, columns]), values)
-    names = np.array([f"user {i:02d}" for i in range(40)])
-    frame = pd.DataFrame({"when": np.arange(len(rows)), "who": names[rows], "what": columns * 10})
-    by_name = fw.MatrixCompletion(radius=50.0, columns=("who", "what")).fit(frame, values)
-    named = fw.MatrixCompletion(radius=50.0, columns=(1, 2)).fit(frame, values)
-    np.testing.assert_allclose(named.predict(frame), plain.predict(np.column_stack([rows, columns])), atol=1e-8)
-    np.testing.assert_array_equal(by_name.predict(frame), named.predict(frame))
-    matrix = sparse.csr_array((values, (rows, columns)), shape=(41, 30))
-    whole = fw.MatrixCompletion(radius=50.0).fit(matrix)
-    np.testing.assert_allclose(whole.predict(np.column_stack([rows, columns])), named.predict(frame), atol=1e-8)
-    assert whole.predict([[40, 30]]) == pytest.approx(values.mean())  # both unseen: the mean
-
-
-def test_completion_falls_back_on_what_is_known():
-    rows, columns, values, _ = _ratings()
-    model = fw.MatrixCompletion(radius=50.0).fit(np.column_stack([rows, columns]), values)
-    offsets = model.offsets_
-    found = model.predict([[3, 999], [999, 4], [999, 999]])
-    np.testing.assert_allclose(found, offsets.mean + np.array([offsets.rows[3], offsets.columns[4], 0.0]))
-    factors = model.set_output(transform="pandas").transform([[3, 999], [999, 4]])
-    assert list(factors.columns) == [f"matrixcompletion{k}" for k in range(model.rank_)]
-    np.testing.assert_allclose(factors.to_numpy(), [model.row_factors_[3], np.zeros(model.rank_)])
-
-
-@pytest.mark.parametrize(
-    ("X", "y", "message"),
-    [
-        (sparse.eye_array(3, format="csr"), [1.0, 2.0, 3.0], "leave y out"),
-        ([["ann", "tea"], ["bob", "tea"]], [1.0, 2.0], "use the same type"),
-    ],
-)
-def test_completion_refuses_what_it_cannot_read(X, y, message):
-    with pytest.raises(TypeError, match=message):
-        fw.MatrixCompletion().fit(X, y).predict([[1, 2]])
-    with pytest.raises(ValueError, match=r"columns=\(0, 2\): there is no column 2"):
-        fw.MatrixCompletion(columns=(0, 2)).fit([[1, 2], [3, 4]], [1.0, 2.0])
-    with pytest.raises(ValueError, match=r"there is no column 'user'\. The columns are 'x0'"):
-        fw.MatrixCompletion(columns=("user", "item")).fit([[1, 2], [3, 4]], [1.0, 2.0])
-    with pytest.raises(ValueError, match="there is no column 'usr'; did you mean 'user'"):
-        fw.MatrixCompletion(columns=("usr", "item")).fit(pd.DataFrame({"user": [1, 2], "item": [3, 4]}), [1.0, 2.0])
-    for wrong in ("user", (0,), (0, 0), None):
-        with pytest.raises(ValueError, match="columns must be two"):
-            fw.MatrixCompletion(columns=wrong).fit([[1, 2], [3, 4]], [1.0, 2.0])
-    with pytest.raises(ValueError, match=r"there is no column 0\.5"):
-        fw.MatrixCompletion(columns=(0, 0.5)).fit([[1, 2], [3, 4]], [1.0, 2.0])
-    with pytest.raises(ValueError, match="given more than once"):
-        fw.MatrixCompletion(loss="huber").fit([[1, 2], [1, 2]], [1.0, 2.0])
-
-
-def test_completion_of_movielens():
-    stored = cases.stored("movielens_100k")
-    user, item, rating = stored["user"], stored["item"], stored["rating"].astype(float)
-    pairs, part = np.column_stack([user, item]), np.random.default_rng(0).random(len(user))
-    held_out, learn, validate = part < 0.1, part >= 0.2, (part >= 0.1) & (part < 0.2)
-    search = GridSearchCV(
-        fw.MatrixCompletion(tol=1e-2),
-        {"radius": [250.0, 500.0]},
-        scoring="neg_mean_squared_error",
-        cv=[(np.flatnonzero(learn[~held_out]), np.flatnonzero(validate[~held_out]))],
-    )
-    model = search.fit(pairs[~held_out], rating[~held_out]).best_estimator_
-    errors = model.predict(pairs[held_out]) - rating[held_out]
-    assert np.sqrt(np.mean(errors**2)) < 0.92
-    model.row_factors_ *= 0.0  # what the offsets alone would say
-    alone = model.predict(pairs[held_out]) - rating[held_out]
-    assert np.mean(errors**2) < 0.96 * np.mean(alone**2)
+@pytest.mark.usefixtures("interpreted")
+# as in scikit-learn's own run of the checks: some hand in data on which nothing converges
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings(
+    "ignore::frankwolfe.exceptions.ScaleWarning"
+)  # and a radius small enough for one answer only
+@parametrize_with_checks(ESTIMATORS)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
 
 
 def test_importing_the_package_does_not_import_scikit_learn():
