@@ -59,6 +59,15 @@ def test_a_set_lists_the_bounds_that_it_was_given(constraint, rules):
     assert set(fw.minimize(problem, tol=1e-9).summary().binding) == rules
 
 
+@pytest.mark.usefixtures("interpreted")
+def test_an_estimator_takes_the_names_of_columns_that_come_without():
+    model = fw.FrankWolfeRegressor(radius=1.0).fit(np.eye(3), [3.0, -2.0, 1.0])
+    assert "tv<1>" in str(model.summary(NAMES))
+    assert "x1" not in str(model.summary(NAMES))
+    with pytest.raises(ValueError, match="2 names for 3 columns"):
+        model.summary(NAMES[:2])
+
+
 def test_html_is_escaped():
     html = Summary("<b>", NAMES, np.ones(3), prices={"price <= 0": 1.0})._repr_html_()
     assert "tv&lt;1&gt;" in html

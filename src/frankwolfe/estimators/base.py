@@ -608,8 +608,14 @@ class LinearModel(CertifiedEstimator, ABC):
         """Return what a summary says of the model first."""
         return {}
 
-    def summary(self) -> Summary:
+    def summary(self, names: Sequence[str] | None = None) -> Summary:
         """Return the weights by name, what is proven of them, and the prices of what binds, on one screen.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Names of the columns, such as the words of a vectorizer. By default those of the data frame, or x0, x1, and
+            so on.
 
         Returns
         -------
@@ -625,6 +631,8 @@ class LinearModel(CertifiedEstimator, ABC):
         dict_keys(['x1 <= 1'])
         """
         check_is_fitted(self)
+        d = self.n_features_in_
+        names = (self._columns(d) if names is None else ColumnNames(names, d)).names
         coef = self.coef_.toarray() if sparse.issparse(self.coef_) else self.coef_
         alone = coef.ndim == 1 or len(coef) == 1
         weights = coef.reshape(-1) if alone else coef.T
@@ -648,7 +656,7 @@ class LinearModel(CertifiedEstimator, ABC):
         facts["data"] = f"{self._rows:,} rows, {self.n_features_in_:,} columns"
         return Summary(
             f"{type(self).__name__}: loss {loss}",
-            self._columns(self.n_features_in_).names,
+            names,
             weights,
             () if alone else self._output_names(len(coef)),
             facts,
