@@ -35,8 +35,8 @@ def contracts(n, seed=0):
 
 def main():
     given = arguments(__doc__, "claim_counts.png")
-    X, claims, years, true = contracts(1_500 if given.small else 8_000)
-    new, counted, exposed, _ = contracts(20_000, seed=1)
+    X, claims, years, _ = contracts(1_500 if given.small else 8_000)
+    new, counted, exposed, rates = contracts(20_000, seed=1)
     new = new.reindex(columns=X.columns, fill_value=0.0)
     plain = fw.FrankWolfeRegressor("poisson", radius=30.0).fit(X, claims, exposure=years)
     ordered = fw.FrankWolfeRegressor("poisson", radius=30.0, monotone=RULE).fit(X, claims, exposure=years)
@@ -58,13 +58,13 @@ def main():
     left.set(xlabel="age", ylabel="claims a year, cars of class 3", title="Rates that can be explained")
     left.legend(frameon=False)
 
-    expected = ordered.predict(X, exposure=years)
+    expected = ordered.predict(new, exposure=exposed)
     group = np.argsort(np.argsort(expected)) * 10 // len(expected)
-    sums = [np.bincount(group, values) for values in (expected, claims, years * true)]
+    sums = [np.bincount(group, values) for values in (expected, counted, exposed * rates)]
     right.plot(sums[0], sums[1], "o", color=BLUE, label="counted")
     right.plot(sums[0], sums[2], "o", mfc="none", color=GREEN, label="true expectation")
     right.axline((0.0, 0.0), slope=1.0, color=GREY, lw=1.0)
-    right.set(xlabel="claims that the model expects", ylabel="claims", title="Ten groups of contracts, by expectation")
+    right.set(xlabel="claims that the model expects", ylabel="claims", title="Ten groups of new contracts")
     right.legend(frameon=False)
     save(figure, given.out)
 

@@ -43,21 +43,20 @@ def main():
     out_of_fold = np.column_stack([cross_val_predict(model, X, y, cv=5) for model in models.values()])
     unseen = np.column_stack([model.fit(X, y).predict(X_new) for model in models.values()])
 
-    problem = fw.Problem(out_of_fold, y, loss="squared", constraint=fw.Simplex(1.0))
-    result = fw.minimize(problem, tol=1e-9)
-    print(result)
+    stack = fw.SimplexRegressor().fit(out_of_fold, y)
+    print(stack.result_)
 
     predictions = dict(zip(models, unseen.T, strict=True)) | {
         "average": unseen.mean(axis=1),
-        "stack": unseen @ result.x,
+        "stack": stack.predict(unseen),
     }
     errors = {name: np.sqrt(np.mean((values - y_new) ** 2)) for name, values in predictions.items()}
     for name, error in errors.items():
         print(f"{name:>15}: error {error:.2f}")
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
-    left.bar(list(models), result.x, color=BLUE)
-    left.set(ylabel="share", title=f"Shares of the members (certified to {result.gap:.0e})")
+    left.bar(list(models), stack.coef_, color=BLUE)
+    left.set(ylabel="share", title=f"Shares of the members (certified to {stack.gap_:.0e})")
     left.tick_params(axis="x", rotation=20)
     colours = [GREY] * len(models) + ["#5d636b", ORANGE]
     right.barh(list(errors)[::-1], list(errors.values())[::-1], color=colours[::-1])
