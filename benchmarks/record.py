@@ -115,7 +115,7 @@ def wrapped(command: str) -> str:
 def circumstances(record: dict[str, Any]) -> str:
     """Return date, machine, load and versions in a line."""
     load = record.get("load")
-    busy = "" if load is None else ", quiet" if load < QUIET else f", busy (load {load:g}): a guide only"
+    busy = "" if load is None else ", quiet" if load < QUIET else f", busy (load {load:g}): seconds are a guide only"
     versions = ", ".join(f"{name} {number}" for name, number in record.get("versions", {}).items())
     return f"{record['date']}, {record['machine']}{busy}" + (f"; {versions}" if versions else "") + "."
 
