@@ -214,7 +214,7 @@ def test_what_somebody_changed_is_found(loss):
     other_X, other_y = X.copy(), y.copy()
     other_X[3, 2] = np.nextafter(X[3, 2], np.inf)
     other_y[4] = -y[4]
-    assert "not the data" in fw.verify(found, other_X, y, weights).message
+    assert "not the data of the certificate: X is another" in fw.verify(found, other_X, y, weights).message
     assert not fw.verify(found, X, other_y, weights).proven
     assert not fw.verify(found, X, y, weights[::-1].copy()).proven
     heavy = int(np.argmax(np.abs(found.arrays["weights"])))

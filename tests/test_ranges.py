@@ -57,6 +57,9 @@ def test_names_choose_columns_and_facts_follow_from_the_ends():
     assert table.sign_certain.all()
     assert table.loc["price", "high_attained"] < 0.1
     assert "tv_a" in repr(found)
+    with fw.python_mode():
+        single = fw.ranges(problem, fw.minimize(problem, tol=1e-9), of="price", within=1e-3)
+    assert single.names == ["price"]
 
 
 def test_a_plot_has_a_line_for_each_name():
@@ -71,7 +74,8 @@ def test_a_plot_has_a_line_for_each_name():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"of": "weights"}, "of"),
+        ({"of": "weights"}, "no column 'weights'"),
+        ({"of": 7}, "no column 7, the data has 2"),
         ({"of": ["prize"]}, "no column 'prize'"),
         ({"of": np.ones((1, 5))}, "rows of 2 finite numbers"),
         ({"within": 0.0}, "positive number"),

@@ -86,6 +86,8 @@ def test_what_has_no_proof_is_refused_with_a_reason(data):
     model = fw.FrankWolfeRegressor(radius=1.0).fit(X, y)
     with pytest.raises(ValueError, match="not the rows, targets and weights of the fit"):
         model.ranges(X, y + 1e-3 * X[:, 0])
+    with pytest.raises(ValueError, match="X has 2 columns, and the model 3 weights"):
+        model.certificate(X[:, :2], y)
     few = fw.FrankWolfeRegressor(radius=1.0, max_features=1).fit(X, y)
     with pytest.raises(ValueError, match="max_features"):
         few.ranges(X, y)

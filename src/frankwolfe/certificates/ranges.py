@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
-from frankwolfe.arguments.names import lookup
 from frankwolfe.arguments.settings import as_flag, as_threads
 from frankwolfe.display import Progress
 from frankwolfe.losses.loss_arrays import many
@@ -187,12 +186,12 @@ def ranges(
     Parameters
     ----------
     problem : Problem
-        The problem, with a smooth convex loss.
+        The problem, with a convex loss.
     result : Result
         Its answer.
-    of : "coefficients", list of column names or numbers, or array of shape (k, d)
+    of : "coefficients", list of column names, patterns or numbers, or array of shape (k, d)
         What to find the ranges of: all weights, some of them, or a functional of the weights for each row of an array,
-        such as a contrast of two columns. With several outputs rows have as many entries as there are weights, laid out
+        such as a contrast of two columns. A single name or number will do, too. With several outputs rows have as many entries as there are weights, laid out
         flat.
     within : float
         How much worse than the answer a good model may be, as a part of the answer's objective.
@@ -284,9 +283,8 @@ def functionals(problem: Problem, of: Any) -> tuple[np.ndarray, list[str]]:
     """Return what ``of`` names, for `ranges`, as rows with a number for each flat weight, and names."""
     known = ColumnNames(problem.feature_names, problem.d)
     outputs = max(1, problem.outputs)
-    if isinstance(of, str):
-        lookup("of", of, {"coefficients": None})
-        of = range(problem.d)
+    if isinstance(of, str | int | np.integer):
+        of = range(problem.d) if of == "coefficients" else [of]
     if not isinstance(of, np.ndarray) and isinstance(of, Iterable):
         of = list(of)
         if all(isinstance(item, str | int | np.integer) for item in of):

@@ -28,7 +28,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import fsum, inf, isfinite
 from os import PathLike
+from pathlib import Path
 from typing import Any
+from zipfile import is_zipfile
 
 import numpy as np
 
@@ -320,7 +322,7 @@ class Certificate:
     ----------
     facts : dict
         Plain values: ``loss`` and ``set`` by name, ``rows`` and ``columns``, ``intercept`` (whether it is free),
-        ``data`` (fingerprint), and the claims ``objective`` (at most) and ``optimum`` (at least).
+        ``data`` (fingerprints), and the claims ``objective`` (at most) and ``optimum`` (at least).
     arrays : dict of arrays
         The numbers. docs/verify.md lists them.
     """
@@ -369,20 +371,21 @@ def load_certificate(path: str | PathLike[str]) -> Certificate:
     >>> fw.verify(again, [[1.0, 0.0], [0.0, 1.0]], [1.0, 2.0]).proven
     True
     """
+    if not Path(path).exists():
+        raise FileNotFoundError(f"{path} does not exist")
+    if not is_zipfile(path):
+        raise ValueError(f"{path} is not a certificate: those are .npz files that 'Certificate.save' wrote")
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
-        facts = json.loads(arrays.pop("facts").tobytes().decode())
-        if facts["format"] != FORMAT:
-            raise ValueError(f"its format is {facts['format']!r}, not {FORMAT!r}")
-    except FileNotFoundError:
-        raise
+        facts = json.loads(arrays.pop("facts").tobytes().decode()) if "facts" in arrays else {}
+        found, version = facts.get("format"), facts.get("version")
     except Exception as error:
-        raise ValueError(
-            f"{path} is not a certificate: {error}. 'Certificate.save' and 'frankwolfe fit --certificate' write them"
-        ) from error
-    if facts.get("version") != VERSION:
-        raise ValueError(f"{path} has version {facts.get('version')} of the format; this program reads {VERSION}")
+        raise ValueError(f"{path} is not a certificate, or is damaged: {error}") from error
+    if found != FORMAT:
+        raise ValueError(f"{path} is not a certificate, but another .npz file")
+    if version != VERSION:
+        raise ValueError(f"{path} has version {version} of the format; this program reads {VERSION}")
     return Certificate(facts, arrays)
 
 
@@ -401,21 +404,19 @@ def blocks(X: Any) -> Iterator[tuple[slice, Any]]:
         yield slice(first, first + 512), X[first : first + 512]
 
 
-def fingerprint(X: Any, *vectors: Any) -> str:
-    """Return SHA-256 of the entries of a matrix that are not zero, with their places, and of vectors.
-
-    Dense and sparse matrices with the same entries have the same fingerprint.
-    """
+def fingerprints(X: Any, y: np.ndarray, offset: Any) -> dict[str, str]:
+    """Return SHA-256 of rows, targets and offsets. Dense and sparse rows with the same entries have the same one."""
     X = as_matrix(X)
-    found = hashlib.sha256(f"{X.shape[0]} x {X.shape[1]}".encode())
+    rows = hashlib.sha256(f"{X.shape[0]} x {X.shape[1]}".encode())
     for _, block in blocks(X):
         row, column = np.nonzero(block)
         for part in (row, column):
-            found.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
-        found.update(np.ascontiguousarray(block[row, column], dtype="<f8").tobytes())
-    for vector in vectors:
-        found.update(np.ascontiguousarray(vector, dtype="<f8").tobytes() if vector is not None else b"none")
-    return found.hexdigest()
+            rows.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
+        rows.update(np.ascontiguousarray(block[row, column], dtype="<f8").tobytes())
+    found = {"X": rows.hexdigest()}
+    for name, vector in (("y", y), ("offset", np.zeros(len(y)) if offset is None else offset)):
+        found[name] = hashlib.sha256(np.ascontiguousarray(vector, dtype="<f8").tobytes()).hexdigest()
+    return found
 
 
 def targets_of(y: Any, arrays: dict[str, np.ndarray]) -> np.ndarray:
@@ -559,20 +560,21 @@ def verify(
     >>> report.proven, report.gap < 1e-8
     (True, True)
     >>> fw.verify(claim, X, [1.0, 2.0, 3.1]).message
-    'Not proven: these are not the data of the certificate.'
+    'Not proven: these are not the data of the certificate: y is another, or in another order.'
     """
     if not isinstance(certificate, Certificate):
         certificate = load_certificate(certificate)
     facts, arrays = certificate.facts, certificate.arrays
     try:
         objective, optimum, beyond = examine(certificate, X, y, sample_weight, offset)
-        same = fingerprint(X, targets_of(y, arrays), offset) == facts["data"]
+        data = fingerprints(X, targets_of(y, arrays), offset)
+        others = [name for name, digest in data.items() if digest != facts["data"][name]]
         most, least = float(facts["objective"]), float(facts["optimum"])
     except (ValueError, TypeError, KeyError, IndexError, ArithmeticError) as error:
         return Verdict(False, inf, f"Not proven: {error}.")
     high, low, wrong = float(objective.high), float(optimum.low), None
-    if not same:
-        wrong = "these are not the data of the certificate"
+    if others:
+        wrong = f"these are not the data of the certificate: {' and '.join(others)} is another, or in another order"
     elif not facts["intercept"] and arrays["intercept"] != 0.0:
         wrong = "the model has an intercept, and the problem has none"
     elif not beyond <= OUTSIDE:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from frankwolfe.certificates.verifier import FORMAT, LOSSES, SETS, VERSION, Certificate, examine, fingerprint
+from frankwolfe.certificates.verifier import FORMAT, LOSSES, SETS, VERSION, Certificate, examine, fingerprints
 from frankwolfe.losses import Tweedie
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result
@@ -91,7 +91,7 @@ def certificate_for(
         arrays["set_units"] = units
     if classes is not None:
         arrays["classes"] = np.asarray(classes)
-    facts["data"] = fingerprint(X, targets, problem.offset)
+    facts["data"] = fingerprints(X, targets, problem.offset)
     given = {name: np.asarray(value) for name, value in arrays.items()}
     for dual in (_dual(problem, result), np.zeros(problem.n)):
         found = Certificate(facts, given | _proof(problem, dual, given.get("multipliers")))

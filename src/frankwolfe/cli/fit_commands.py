@@ -296,8 +296,8 @@ def ranges(
         spec = specify(data, options)
         problem, preparation = spec.problem()
         result = minimized(problem, spec, preparation)
-        rules = spec.rules(preparation)
-        rows, names = functionals(problem.with_names(rules.names), list(of) or "coefficients")
+        columns = [name.strip("`") for name in spec.rules(preparation).names]
+        rows, names = functionals(problem.with_names(columns), list(of) or "coefficients")
         rows = rows / np.repeat(preparation.scales(problem.d), max(1, problem.outputs))
         shown = on_terminal(options.quiet)
         found = found_ranges(problem, result, of=rows, within=within, names=names, progress=shown)

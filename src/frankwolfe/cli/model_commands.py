@@ -186,6 +186,8 @@ def verify(certificate: Path, data: Path, model: Path | None, **given: Any) -> N
         ("claims", f"the objective is at most {most:.10g}, that of any model at least {least:.10g}"),
         ("verdict", report.message),
     ]
+    if "data of the certificate: X" in report.message and model is None:
+        rows.append(("advice", "if columns were standardised, filled or categories, pass the model with --model"))
     show(rows, {"verdict": "green" if report.proven else "red"})
     if not report.proven:
         raise SystemExit(NOT_CERTIFIED)

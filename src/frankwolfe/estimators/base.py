@@ -349,7 +349,7 @@ class LinearModel(CertifiedEstimator, ABC):
         """Return between which values weights, contrasts or predictions lie in every good model, with a proof.
 
         A model is good if its objective is at most 1% above that of this one, or as ``within`` says, is in the same
-        set and satisfies the same rules (docs/ranges.md).
+        set and satisfies the same rules (docs/ranges.md). Threads are those of ``n_jobs``.
 
         Parameters
         ----------
@@ -454,6 +454,11 @@ class LinearModel(CertifiedEstimator, ABC):
         problem, scale = self._with_radius(problem), model._scale
         if scale is not None:
             problem, result = with_budget(problem, result, scale)
+        if problem.size != np.size(result.x):
+            raise ValueError(
+                f"these are not the rows of the fit: X has {problem.d} columns, and the model {len(result.x)} weights. "
+                "Pass the X of the fit"
+            )
         value = problem.value(result.x)
         if not abs(value - result.fun) <= 1e-9 * max(abs(value), problem.zero_value):
             raise ValueError(
