@@ -202,5 +202,5 @@ def plot_ranges(found: "Ranges", ax: Any = None) -> Any:
     ax.hlines(places, found.low_attained, found.high_attained, colors=colours, lw=4.0)
     ax.scatter(found.estimate, places, s=22, color="#111827", zorder=3)
     ax.set_yticks(places, found.names)
-    ax.set(xlabel=f"values in all models with an objective of at most {found.limit:.4g}", ylim=(-0.6, len(places) - 0.4))
+    ax.set(xlabel=f"in all models with an objective of at most {found.limit:.4g}", ylim=(-0.6, len(places) - 0.4))
     return ax

@@ -191,8 +191,8 @@ def ranges(
         Its answer.
     of : "coefficients", list of column names, patterns or numbers, or array of shape (k, d)
         What to find the ranges of: all weights, some of them, or a functional of the weights for each row of an array,
-        such as a contrast of two columns. A single name or number will do, too. With several outputs rows have as many entries as there are weights, laid out
-        flat.
+        such as a contrast of two columns. A single name or number will do, too. With several outputs rows have as many
+        entries as there are weights, laid out flat.
     within : float
         How much worse than the answer a good model may be, as a part of the answer's objective.
     predict : array or sparse matrix of shape (k, d), optional
