@@ -48,19 +48,33 @@ def first_example() -> str:
     return re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.S)[0]
 
 
-def attempt(interpreter: str, package: str, code: str, *flags: str) -> None:
-    """Install a package into a fresh environment and run some code there."""
-    with tempfile.TemporaryDirectory() as folder:
+def fresh(interpreter: str, folder: Path, package: str, beside: Path | None = None) -> Path:
+    """Make an environment in a folder, install a package into it, and return its Python.
 
-        def run(*command: str) -> None:
-            subprocess.run(command, cwd=folder, check=True)
+    An environment ``beside`` another one also has what is installed there, so that an extra installs what it adds.
+    """
+    subprocess.run([interpreter, "-m", "venv", str(folder)], check=True)
+    python = folder / "bin" / "python"
+    if beside:
+        place = "import sysconfig; print(sysconfig.get_paths()['purelib'])"
+        here, there = (subprocess.check_output([path, "-I", "-c", place], text=True) for path in (python, beside))
+        (Path(here.strip()) / "beside.pth").write_text(there)
+    pip = [str(python), "-I", "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    subprocess.run([*pip, "install", package], check=True)
+    subprocess.run([*pip, "check"], check=True)
+    return python
 
-        run(interpreter, "-m", "venv", "env")
-        python = f"{folder}/env/bin/python"
-        run(python, "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", package)
-        run(python, "-I", "-m", "pip", "check", "--quiet", "--disable-pip-version-check")
-        run(python, "-I", *flags, "-c", code)
-    print(f"{interpreter}: {Path(package).name} works", flush=True)
+
+def attempt(interpreter: str, package: Path, bare: str, extras: dict[str, str]) -> None:
+    """Install a package, bare and with each extra, each in an environment of its own, and run some code there."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        plain = fresh(interpreter, folder / "bare", str(package))
+        subprocess.run([plain, "-I", "-W", "error", "-c", bare], check=True, cwd=folder)
+        for extra, code in extras.items():
+            python = fresh(interpreter, folder / extra, f"{package}[{extra}]", beside=plain)
+            subprocess.run([python, "-I", "-c", code], check=True, cwd=folder)
+            print(f"{interpreter}: {package.name}[{extra}] works", flush=True)
 
 
 def main() -> None:
@@ -76,11 +90,10 @@ def main() -> None:
         print(
             f"{file.name}: {file.stat().st_size / 1e3:.0f} kB, sha256 {hashlib.sha256(file.read_bytes()).hexdigest()}"
         )
+    extras = {extra: code or example for extra, code in EXTRAS.items()}
     for k, interpreter in enumerate(interpreters):
         for package in (wheel, source) if k == 0 else (wheel,):
-            attempt(interpreter, str(package), bare, "-W", "error")
-            for extra, code in EXTRAS.items():
-                attempt(interpreter, f"{package}[{extra}]", code or example)
+            attempt(interpreter, package, bare, extras)
 
 
 if __name__ == "__main__":
