@@ -96,7 +96,8 @@ def draw(path, passes=30.0):
     """Draw what is proven, what is true and what is estimated along a run of ``sfw`` on each problem."""
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, 4, figsize=(13.0, 3.4), layout="constrained")
+    figure, grid = plt.subplots(2, 2, figsize=(9.0, 6.4), layout="constrained")
+    axes = grid.flat
     for ax, (name, (file, loss, radius, optimum)) in zip(axes, PROBLEMS.items(), strict=True):
         problem = fw.Problem(*read(file), loss, fw.L1Ball(radius))
         trace = fw.minimize(problem, "sfw", tol=0, max_passes=passes, trace=40, random_state=0).trace
@@ -110,7 +111,7 @@ def draw(path, passes=30.0):
             ax.loglog(trace.passes[seen], values[seen] / scale, label=label, **style)
         ax.set_title(name)
         ax.set_xlabel("passes over the data")
-    axes[0].set_ylabel("part of F(0)")
+        ax.set_ylabel("part of F(0)")
     axes[0].legend(loc="lower left", fontsize=8)
     figure.savefig(path, dpi=110)
 

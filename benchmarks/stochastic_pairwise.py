@@ -45,7 +45,8 @@ def at(passes, error, wanted):
 
 
 def figure(problems, path):
-    picture, axes = plt.subplots(1, len(problems) + 1, figsize=(4.2 * (len(problems) + 1), 3.9), layout="constrained")
+    picture, grid = plt.subplots(2, 2, figsize=(9.5, 7.2), layout="constrained")
+    axes = list(grid.flat)
     colours = plt.cm.viridis(np.linspace(0.0, 0.85, 4))
     for ax, (title, problem, optimum) in zip(axes, problems, strict=False):
         passes, _, error = curve(problem, optimum, "sfw", 1, 60.0)
@@ -56,7 +57,8 @@ def figure(problems, path):
             name = f"b = {batch}" if batch >= 1 else f"b = {batch:.0%}"
             ax.semilogy(passes, error, color=colour, lw=2, label=name)
         ax.set(title=title, xlabel="passes over the data")
-    axes[0].set_ylabel("(F - F*) / F(0)")
+    for ax in grid[:, 0]:
+        ax.set_ylabel("(F - F*) / F(0)")
     title, problem, optimum = problems[0]
     for colour, batch in zip(plt.cm.viridis(np.linspace(0.0, 0.85, 4)), (1, 10, 68, problem.n), strict=True):
         steps = 20_000 if batch == 1 else 4_000 if batch == 10 else 2_500
@@ -68,7 +70,7 @@ def figure(problems, path):
         ax.spines[["top", "right"]].set_visible(False)
     for ax in (axes[0], axes[-1]):  # the three problems share theirs
         ax.legend(frameon=False, fontsize="small")
-    picture.savefig(path, dpi=130)
+    picture.savefig(path, dpi=110)
     print(f"figure: {path}")
 
 
