@@ -1,5 +1,5 @@
-"""Quantiles: bands that do not cross
-==================================
+"""Engineering: bands of power that do not cross
+=============================================
 
 How much power will a town need at a temperature, and how much at worst? Nine quantiles answer, none against another.
 
