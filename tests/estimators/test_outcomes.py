@@ -6,6 +6,9 @@ import pytest
 import sklearn
 from sklearn.linear_model import GammaRegressor, PoissonRegressor, TweedieRegressor
 from sklearn.metrics import d2_tweedie_score
+from sklearn.model_selection import KFold, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import frankwolfe as fw
 
@@ -100,6 +103,51 @@ def test_metadata_routing_passes_offset_and_exposure_on():
         search.fit(X, y, exposure=EXPOSURE, offset=OFFSET)
     plain = fw.FrankWolfeRegressor("poisson", **search.best_params_).fit(X, y, exposure=EXPOSURE, offset=OFFSET)
     np.testing.assert_array_equal(search.best_estimator_.coef_, plain.coef_)
+
+
+def test_offsets_and_exposure_pass_pipelines_and_cross_validation():
+    y, given, folds = CASES["poisson"][2], {"exposure": EXPOSURE, "offset": OFFSET}, KFold(3)
+    with sklearn.config_context(enable_metadata_routing=True):
+        scale = StandardScaler().set_fit_request(sample_weight=False)
+        model = fw.FrankWolfeRegressor("poisson", radius=0.5).set_predict_request(exposure=True, offset=True)
+        for method in ("fit", "score"):
+            getattr(model, f"set_{method}_request")(exposure=True, offset=True, sample_weight=True)
+        pipeline = make_pipeline(scale, model)
+        found = cross_validate(pipeline, X, y, params={**given, "sample_weight": WEIGHTS}, cv=folds)
+        pipeline.fit(X, y, **given)
+        predicted = pipeline.predict(X, **given)
+    plain, expected = fw.FrankWolfeRegressor("poisson", radius=0.5), []
+    np.testing.assert_array_equal(
+        plain.fit(scale.fit_transform(X), y, **given).predict(scale.transform(X), **given), predicted
+    )
+    for train, test in folds.split(X):
+        parts = [{name: values[rows] for name, values in given.items()} for rows in (train, test)]
+        plain.fit(scale.fit_transform(X[train]), y[train], WEIGHTS[train], **parts[0])
+        expected.append(plain.score(scale.transform(X[test]), y[test], WEIGHTS[test], **parts[1]))
+    np.testing.assert_allclose(found["test_score"], expected)
+
+
+@pytest.mark.filterwarnings("ignore::frankwolfe.exceptions.ScaleWarning")
+def test_a_chosen_radius_is_scored_with_exposure_too():
+    y = RNG.poisson(EXPOSURE * MEAN).astype(float)
+    model = fw.FrankWolfeRegressorCV("poisson", radii=[0.1, 1.0], cv=2).fit(X, y, exposure=EXPOSURE)
+    expected = d2_tweedie_score(y, model.predict(X, exposure=EXPOSURE), power=1)
+    assert model.score(X, y, exposure=EXPOSURE) == pytest.approx(expected)
+    with pytest.raises(ValueError, match="offset and exposure go with scoring=None"):
+        model.set_params(scoring="r2").score(X, y, exposure=EXPOSURE)
+    model.set_params(scoring=None)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model.set_fit_request(exposure=True).set_score_request(exposure=True)
+        found = cross_validate(model, X, y, params={"exposure": EXPOSURE}, cv=2)["test_score"]
+    assert (found > 0.1).all()
+
+
+@pytest.mark.parametrize("kind", [fw.SimplexRegressor, fw.NonNegativeRegressor])
+def test_weights_of_a_sign_take_an_offset(kind):
+    y = X @ [0.5, 0.3, 0.2, 0.0, 0.0]
+    for targets in (y, y[:, None]):
+        found = kind().fit(X, targets + OFFSET.reshape(targets.shape), offset=OFFSET)
+        np.testing.assert_allclose(found.coef_, [0.5, 0.3, 0.2, 0.0, 0.0], atol=1e-3)
 
 
 @pytest.mark.parametrize(

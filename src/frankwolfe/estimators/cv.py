@@ -17,7 +17,7 @@ from frankwolfe.arguments.names import lookup, teaching
 from frankwolfe.estimators.array_data import training_data
 from frankwolfe.estimators.base import LinearModel
 from frankwolfe.estimators.classifier import LinearClassifier
-from frankwolfe.estimators.regressor import SignedRegressor
+from frankwolfe.estimators.regressor import LinearRegressor, SignedRegressor
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.losses import as_loss
 from frankwolfe.path import as_radii, at_the_edge, follow, held_out_loss, radius_grid
@@ -25,6 +25,8 @@ from frankwolfe.problem import Problem
 from frankwolfe.problem.requirements import require_memory
 from frankwolfe.result import Result, Status
 from frankwolfe.sets.named import DEFAULT_RADIUS
+
+WITHOUT_OFFSETS = "offset and exposure go with scoring=None: scorers of scikit-learn predict without them"
 
 
 class RadiusSearch(LinearModel):
@@ -66,9 +68,7 @@ class RadiusSearch(LinearModel):
         X, y, sample_weight = training_data(self, X, y, sample_weight)
         if any(given is not None for given in offsets.values()):
             if self.scoring is not None:
-                raise ValueError(
-                    "offset and exposure go with scoring=None: scorers of scikit-learn predict without them"
-                )
+                raise ValueError(WITHOUT_OFFSETS)
             y = self._with_offset(X, y, **offsets)
         problems = self._fit_problems(X, y, sample_weight)
         self.radii_ = self._grid(problems)
@@ -471,3 +471,31 @@ class FrankWolfeRegressorCV(RadiusSearch, SignedRegressor):
         self
         """
         return self._search(X, y, sample_weight, params, offset=offset, exposure=exposure)
+
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None, exposure: Any = None, **params: Any
+    ) -> float:
+        """Return the score by ``scoring``; by default R2 or, for a log link, D2.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            Samples.
+        y : array of shape (n,), or (n, outputs)
+            Their targets.
+        sample_weight : array of shape (n,), optional
+            Weights of the samples.
+        offset, exposure : array of shape (n,), optional
+            As for `predict`; with ``scoring=None`` only.
+        **params : dict
+            For the scorer, if metadata routing is enabled.
+
+        Returns
+        -------
+        float
+        """
+        if offset is None and exposure is None:
+            return super().score(X, y, sample_weight, **params)
+        if self.scoring is not None:
+            raise ValueError(WITHOUT_OFFSETS)
+        return LinearRegressor.score(self, X, y, sample_weight, offset=offset, exposure=exposure)

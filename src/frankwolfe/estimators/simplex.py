@@ -305,7 +305,7 @@ class SimplexRegressor(StreamRegressor, TargetsRegressor):
         return uniqueness_of(problem, exact.x if exact.gap < result.gap else result.x, excluded, list(names))
 
     def _learn_targets(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
-        single = y.ndim == 1 or y.shape[1] == 1  # one column is one target, whose weights are a vector
+        single = y.ndim > 1 and y.shape[1] == 1  # one column is one target, whose weights are a vector
         return super()._learn_targets(X, functions_for(X).one_column(y) if single else y, sample_weight)
 
     def __sklearn_tags__(self) -> Any:
