@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import platform
+import re
 import shlex
 import subprocess
 import sys
@@ -98,11 +99,21 @@ def installed(python: str, packages: list[str]) -> dict[str, str]:
 
 
 def shown(output: str) -> str:
-    """Return printed output as Markdown: a table if it is one, else a block of text."""
-    lines = output.splitlines()
+    """Return printed output as Markdown: its tables, and blocks of text for the rest."""
+    return "\n\n".join(shown_part(part) for part in re.split(r"\n\s*\n", output))
+
+
+def shown_part(part: str) -> str:
+    """Return a part of an output as a table if it is one: in Markdown, or aligned by two spaces or more."""
+    lines = part.splitlines()
     if len(lines) > 1 and set(lines[1]) <= set("|-: ") and "|" in lines[1]:
         return "\n".join(f"| {line} |" if "|" in line and not line.startswith("|") else line for line in lines)
-    return f"```text\n{output}\n```"
+    cells = [re.split(r" {2,}", line.strip()) for line in lines]
+    headed = len(lines) > 1 and not any(re.fullmatch(r"[-\d.e+%]+", cell) for cell in cells[0])
+    if headed and {len(row) for row in cells} == {len(cells[0])} and len(cells[0]) > 1:
+        rows = [cells[0], ["---"] * len(cells[0]), *cells[1:]]
+        return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return f"```text\n{part}\n```"
 
 
 def wrapped(command: str) -> str:

@@ -168,6 +168,10 @@ def test_the_page_of_benchmarks_shows_the_records(monkeypatch):
     assert {path.stem for path in record.RECORDS.glob("*.json")} <= set(record.BENCHMARKS)
     for benchmark in record.BENCHMARKS.values():
         assert (ROOT / "benchmarks" / benchmark.command.split()[0]).exists()
+    assert record.shown("case   passes\nw8a  3\n\nall certified") == (
+        "| case | passes |\n| --- | --- |\n| w8a | 3 |\n\n```text\nall certified\n```"
+    )
+    assert record.shown("a | b\n---|---\n1 | 2") == "| a | b |\n| ---|--- |\n| 1 | 2 |"
     sys.modules.pop("record")
 
 
