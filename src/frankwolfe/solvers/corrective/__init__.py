@@ -6,7 +6,7 @@
 over a set with a barrier, `working_set` applies it to some columns at a time, `low_rank` minimises over matrices of low
 rank. Under linear conditions `conditions` and, with a barrier, `interior_conditions` do the same. `hessian` computes
 the Hessian in all weights, and `few_reads` saves reads of data on disk. For losses with a kink, `smoothed` runs these
-solvers on ever less smoothed problems.
+solvers on ever less smoothed problems; over l2 balls `dual_descent` finds where to start, or the optimum.
 """
 
 from collections.abc import Mapping

@@ -8,6 +8,8 @@ dual of the problem itself, and bound the optimum of that. With the gap ``g`` of
 
 The terms of the sum are Fenchel-Young residuals of the loss itself. They are zero for samples off the parabola around
 the kink and at most of the order ``beta`` for the others. So the smoothing costs little, as few samples are at a kink.
+
+On large data over an l2 ball the first round descends in the dual instead (`dual_descent`), which needs no smoothing.
 """
 
 from collections.abc import Mapping
@@ -19,6 +21,7 @@ from frankwolfe.losses.loss_arrays import many
 from frankwolfe.objective.intercept import balanced_slopes
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem
+from frankwolfe.solvers.corrective.dual_descent import Descent, DualDescent, can_descend
 from frankwolfe.solvers.corrective.rounds import RoundSolver, is_new_kind
 from frankwolfe.solvers.protocol import Evidence, LowerBound
 from frankwolfe.solvers.state import attributes, below, set_attributes, under
@@ -53,7 +56,7 @@ class SmoothedSolver(RoundSolver):
         The width of the smoothing.
     """
 
-    remembered = (*RoundSolver.remembered, "beta", "smoothing")
+    remembered = (*RoundSolver.remembered, "beta", "smoothing", "fresh")
 
     def __init__(self, problem: Problem, w: Any, earlier: Mapping[str, Any] | None = None):
         from frankwolfe.solvers.corrective import solver_for  # a late import: it chooses this class, too
@@ -64,6 +67,9 @@ class SmoothedSolver(RoundSolver):
         self.kind = solver_for(smoothed)
         self.inner: RoundSolver = self.kind(smoothed, w, earlier)
         self.smoothing = 0.0  # the cost of the smoothing at the iterate: the sum of the residuals
+        # True at a cold start. The first round may then begin with a descent in the dual.
+        self.fresh = earlier is None and np.array_equal(w, problem.default_start())
+        self.descent: Descent | None = None
 
     def warm_up(self) -> None:
         """Compile the kernels, or load them from the cache, by a round on the first eight rows."""
@@ -71,6 +77,8 @@ class SmoothedSolver(RoundSolver):
         if is_new_kind(type(self), self.problem):
             head = self.problem.head(8)
             type(self)(head, head.default_start()).advance(1)
+            if can_descend(self.problem):
+                DualDescent(head).run(1.0, np.inf, np.inf)
 
     def _ready(self) -> None:
         """Compute the exact gradient for the first round."""
@@ -102,6 +110,9 @@ class SmoothedSolver(RoundSolver):
         Such slopes are balanced if the budget allows for it, since that takes the products with the rows again.
         """
         inner, problem = self.inner, self.problem
+        if self.descent is not None:
+            self.at, self.smoothing, self.rows_read = self.descent.at, self.descent.residual, inner.rows_read
+            return self.descent.gradient, self.descent.gap
         found, alpha = inner._exact(), inner.at.alpha
         gradient, gap = found.gradient, found.gap
         stationary = inner.at.stationary
@@ -119,10 +130,13 @@ class SmoothedSolver(RoundSolver):
 
     def _gap_rounding(self, at: Point, alpha: Any) -> float:
         """Return a bound on the rounding error of the gap for the dual point ``alpha``."""
-        return self.inner._gap_rounding(self.inner.at, alpha)
+        return self.inner._gap_rounding(at if self.inner.at is None else self.inner.at, alpha)
 
     def _round(self, found: Evaluation) -> None:
         """Make a round on the smoothed problem, then narrow the smoothing if that costs more than the gap."""
+        fresh, self.fresh, self.descent = self.fresh, False, None
+        if fresh and can_descend(self.problem) and self._descend(found):
+            return
         inner, self._found = self.inner, None
         inner.target = max(GAP_LEFT * self.smoothing, self.target - self.smoothing)
         inner.deadline = self.deadline
@@ -137,16 +151,37 @@ class SmoothedSolver(RoundSolver):
         if solved or inner.stuck:
             self._narrow()
 
+    def _descend(self, found: Evaluation) -> bool:
+        """Move to the weights that dual coordinate descent finds if they are better. Return whether they are.
+
+        What it proves is known until the next round, which begins with a width that costs about as much as is missing.
+        """
+        solver = DualDescent(self.problem)
+        damping = float(np.linalg.norm(found.gradient)) / solver.radius
+        best = solver.run(damping, self.target, self.budget - self.rows_read)
+        self.inner.rows_read += solver.rows_read
+        if best is None or not best.at.value < found.value:
+            return False
+        self.at = best.at
+        self._offer_bound(best.at, best.gap, best.alpha, best.gradient)
+        missing = best.at.value - self.bound.value
+        self._start_inner(self.beta * min(1.0, missing / self.problem.zero_value), best.w)
+        if missing <= self.target:
+            self.descent = best._replace(at=best.at._replace(alpha=best.alpha))
+        return True
+
     def _narrow(self) -> None:
         """Continue with a smaller width, from the same point."""
-        before, wanted = self.inner, 0.5 * self.target / self.smoothing if self.smoothing > 0.0 else 0.0
+        wanted = 0.5 * self.target / self.smoothing if self.smoothing > 0.0 else 0.0
         self.stuck = self.beta <= LEAST_WIDTH * self.first or self.smoothing <= self._noise()
-        if self.stuck or self.spent:
-            return  # the next width would change nothing, or its first pass is too much
-        self._found = None
-        self.beta *= min(0.5, max(NARROWER, wanted))
+        if not (self.stuck or self.spent):  # else the next width would change nothing, or its first pass is too much
+            self._start_inner(self.beta * min(0.5, max(NARROWER, wanted)), self.inner.point())
+
+    def _start_inner(self, beta: float, w: Any) -> None:
+        """Continue from the weights ``w`` with another width."""
+        before, self.beta, self._found = self.inner, beta, None
         known = {"steps": before.steps} | attributes(before, before.remembered)
-        self.inner = self.kind(self.problem.smoothed(self.beta), before.point(), known)
+        self.inner = self.kind(self.problem.smoothed(beta), w, known)
         self.inner.rows_read, self.inner.budget = before.rows_read, self.budget
 
     # --- state --------------------------------------------------------------------------------------------------
