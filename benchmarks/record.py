@@ -107,7 +107,7 @@ def shown_part(part: str) -> str:
     """Return a part of an output as a table if it is one: in Markdown, or aligned by two spaces or more."""
     lines = part.splitlines()
     if len(lines) > 1 and set(lines[1]) <= set("|-: ") and "|" in lines[1]:
-        return "\n".join(f"| {line} |" if "|" in line and not line.startswith("|") else line for line in lines)
+        return "\n".join(f"| {line.strip()} |" if "|" in line and not line.startswith("|") else line for line in lines)
     cells = [re.split(r" {2,}", line.strip()) for line in lines]
     headed = len(lines) > 1 and not any(re.fullmatch(r"[-\d.e+%]+", cell) for cell in cells[0])
     if headed and {len(row) for row in cells} == {len(cells[0])} and len(cells[0]) > 1:
