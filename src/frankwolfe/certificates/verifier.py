@@ -471,6 +471,7 @@ def examine(
     """
     facts, arrays = certificate.facts, certificate.arrays
     y = targets_of(y, arrays)
+    arrays = {name: a if name in ("classes", "set.groups") else a.astype(np.float64) for name, a in arrays.items()}
     X, weights, offset = checked(certificate, X, y, sample_weight, offset)
     of_loss, of_set = parameters(arrays, "loss"), parameters(arrays, "set")
     (value, conjugate), (outside, support) = LOSSES[facts["loss"]], SETS[facts["set"]]
