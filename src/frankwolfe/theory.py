@@ -119,9 +119,12 @@ class RateBounds:
         if np.ptp(weights) > 1e-12 * weights[0]:
             raise ValueError("the rate bounds hold for equal sample weights only")
         self.n, self.batch_size = problem.n, batch_size
-        self.smoothness = float(problem.loss.smoothness())
+        self.smoothness = problem.smoothness()
         if not np.isfinite(self.smoothness):
-            raise ValueError(f"the rate bounds need a loss of bounded curvature, unlike {type(problem.loss).__name__}")
+            raise ValueError(
+                f"the rate bounds need a loss of bounded curvature, unlike {type(problem.loss).__name__} (a bound over "
+                "the set is known for losses with a log link, without an intercept, and rows in memory)"
+            )
         self.diameters = diameters(problem)
         w0 = problem.default_start() if w0 is None else w0
         start = problem.evaluate(w0)

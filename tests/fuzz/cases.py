@@ -189,7 +189,7 @@ def make(seed, number):
     slow = sets.needs_programs(constraint)
     smooth = data.LOSSES[loss].smooth
     chosen, step = (method, "its own") if compiled or side or not smooth else _method(rng, method)
-    if data.LOSSES[loss].log_link and _needs_smoothness(chosen, step):
+    if data.LOSSES[loss].log_link and intercept and _needs_smoothness(chosen, step):  # predictions have no bound
         method = chosen = "auto"
         step = "its own"
     start = str(rng.choice(["default", "point", "result"], p=[0.7, 0.12, 0.18]))

@@ -28,7 +28,7 @@ REFUSED = [
         r"all rows in memory, but rows does not fit .*: use 'auto', 'sfw' or 'fw', .*memory=5000",
     ),
     ("momentum", Facts(LOGISTIC, source=DASK), "all rows in this process, but they are on a cluster: use 'auto'"),
-    ("storc", Facts(UNBOUNDED), "bounded curvature, but the smoothness of Poisson is infinite: .*'line-search'"),
+    ("storc", Facts(UNBOUNDED), "bounded curvature, but the smoothness of Poisson is infinite .*: .*'line-search'"),
     ("goldfarb-away", Facts(UNBOUNDED), "bounded curvature, but the smoothness of Poisson is infinite"),
     ("away", Facts(LOGISTIC, factored=(12, 9)), "atoms that .* 12 x 9 entries: use 'auto'"),
     (

@@ -6,12 +6,13 @@ value. Curvatures are unbounded, so `smoothness` is infinite. Each loss is a sum
 """
 
 from math import inf
-from typing import NamedTuple
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from frankwolfe.compile.part import finite
-from frankwolfe.compile.verbs import routine, value, where
+from frankwolfe.compile.verbs import conjugate, curvature, derivative, nearest_slope, residual, routine, value, where
 from frankwolfe.losses.base import CLOSE, entropy, is_near, loss
 
 LARGEST = 709.78
@@ -230,3 +231,42 @@ class Tweedie(NamedTuple):
     def smoothness(self):
         """Return infinity: the curvature is unbounded."""
         return inf
+
+
+@loss(convex=True, **{name: property(attrgetter(f"base.{name}")) for name in ("targets", "log_link", "power")})
+class BoundedLoss(NamedTuple):
+    """A loss with a log link and a bound on its curvature, which holds for the predictions of one problem.
+
+    Methods with steps from the smoothness of the loss run on it (`frankwolfe.Problem.smoothness`).
+    """
+
+    base: Any
+    bound: float
+
+    def value(self, z, y):
+        """Return the loss of one sample."""
+        return value(self.base, z, y)
+
+    def derivative(self, z, y):
+        """Return the first derivative in ``z``."""
+        return derivative(self.base, z, y)
+
+    def curvature(self, z, y):
+        """Return the second derivative in ``z``."""
+        return curvature(self.base, z, y)
+
+    def residual(self, z, y, a):
+        """Return the Fenchel-Young residual ``f(z) + f*(a) - a z`` at a slope ``a``."""
+        return residual(self.base, z, y, a)
+
+    def conjugate(self, a, y):
+        """Return the conjugate ``sup_z a z - f(z)`` at a slope ``a``."""
+        return conjugate(self.base, a, y)
+
+    def nearest_slope(self, a, y):
+        """Return the slope nearest to ``a`` in the domain of the conjugate."""
+        return nearest_slope(self.base, a, y)
+
+    def smoothness(self):
+        """Return the bound."""
+        return self.bound

@@ -15,6 +15,8 @@ from frankwolfe.linalg.singular import rank_of
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.losses import as_loss
 from frankwolfe.losses.kinked import SmoothedLoss
+from frankwolfe.losses.log_link import BoundedLoss
+from frankwolfe.losses.loss_arrays import many
 from frankwolfe.objective.intercept import EPSILON, InterceptSearch, ShiftedLoss, shifted
 from frankwolfe.objective.objective import Objective
 from frankwolfe.objective.offset import OffsetLoss, tilted, without_offset
@@ -24,7 +26,7 @@ from frankwolfe.problem.linear_bounds import LinearBounds, as_side
 from frankwolfe.problem.requirements import SIDE, Facts, refuse
 from frankwolfe.sets.atoms import Iterate
 from frankwolfe.sets.barriers import Barrier
-from frankwolfe.sets.base import a_set, for_shape, vertex_of
+from frankwolfe.sets.base import a_set, for_shape, prediction_ends, vertex_of
 from frankwolfe.shards.interface import Kept
 from frankwolfe.shards.local import Threads
 from frankwolfe.shards.sources import DataSource, memory_samples
@@ -130,6 +132,7 @@ class Problem:
     _objective: Objective | None = None
     _zero_model: Point | None = None
     _guess: Guess | None = None
+    _smoothness: float | None = None
     _side_reach: float | None = None
     factored: bool = False
 
@@ -566,12 +569,54 @@ class Problem:
         -------
         Problem
         """
-        other, smooth = copy(self), SmoothedLoss(self.loss, beta)
-        other._loss = OffsetLoss(smooth) if self._loss.with_offset else smooth
+        return self._with_loss(SmoothedLoss(self.loss, beta))
+
+    def _with_loss(self, loss: Any) -> "Problem":
+        """Return the problem with another loss of the same kind of targets, and the same offsets."""
+        other = copy(self)
+        other._loss = OffsetLoss(loss) if self._loss.with_offset else loss
         other._samples = self._samples._replace(loss=shifted(other._loss) if self.intercept else other._loss)
         other._zero_model = other._guess = None
         other._objective = other._objective_on(other._samples, self.objective.executor)
         return other
+
+    def smoothness(self) -> float:
+        """Return a Lipschitz constant of the losses' derivatives, for all predictions that the set allows.
+
+        That of the loss, if it is finite. The curvature of a loss with a log link is convex in the prediction, so it is
+        largest at one end of a row's predictions: these are known over a set, unless an intercept moves them.
+
+        Returns
+        -------
+        float
+            Infinite if no bound is known.
+
+        Examples
+        --------
+        >>> import numpy as np, frankwolfe as fw
+        >>> problem = fw.Problem([[1.0, 2.0], [3.0, -1.0]], [1.0, 4.0], loss="poisson", constraint=fw.L1Ball(1.0))
+        >>> bool(np.isclose(problem.smoothness(), np.exp(3.0)))
+        True
+        """
+        known = float(self.loss.smoothness())
+        in_memory = isinstance(self.X, np.ndarray) or sparse.issparse(self.X)
+        if np.isfinite(known) or not self.loss.log_link or self.intercept or not in_memory:
+            return known
+        if self._smoothness is None:
+            ends = np.array(prediction_ends(self.constraint, self.X))
+            with np.errstate(over="ignore", invalid="ignore"):
+                ends += 0.0 if self.offset is None else self.offset
+                self._smoothness = float(
+                    np.max(many(self.loss).curvature(ends, np.broadcast_to(self.y.real, ends.shape)))
+                )
+        return self._smoothness
+
+    def with_bounded_curvature(self) -> "Problem":
+        """Return the problem with a loss whose smoothness is `smoothness`, if that of the loss is infinite."""
+        bound = self.smoothness()
+        if not np.isfinite(bound) or np.isfinite(self.loss.smoothness()):
+            return self
+        return self._with_loss(BoundedLoss(self.loss, bound))
 
     def diameters(self) -> Diameters:
         """Diameters of the set as the data sees it: ``D_p = max ||X (u - v)||_p`` for p = 1, 2, inf."""

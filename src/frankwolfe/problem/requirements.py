@@ -7,7 +7,7 @@ to use instead.
 To add one: a phrase, a line in `REFUSALS`, and a row in ``tests/problem/test_requirements.py``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -52,6 +52,8 @@ class Facts(NamedTuple):
         Shape of the weights, where they are a matrix that is kept as factors.
     table : bool
         Whether the method has a table of derivatives that sums to ``r``.
+    smoothness : callable, optional
+        Returns a Lipschitz constant of the losses' derivatives over the set; by default that of the loss.
     """
 
     loss: Any
@@ -61,6 +63,7 @@ class Facts(NamedTuple):
     source: DataSource = DataSource(None)
     factored: tuple[int, ...] | None = None
     table: bool = True
+    smoothness: Callable[[], float] | None = None
 
     @classmethod
     def of(cls, problem: Any, method: Any = None) -> "Facts":
@@ -72,10 +75,15 @@ class Facts(NamedTuple):
             source=problem.source,
             factored=problem.shape if problem.factored else None,
             table=method is None or _has_table(method),
+            smoothness=problem.smoothness,
         )
 
 
-_KINK, _INFINITE = "{loss} has a kink", "the smoothness of {loss} is infinite"
+_KINK = "{loss} has a kink"
+_INFINITE = (
+    "the smoothness of {loss} is infinite (a bound over the set is known for losses with a log link, without an "
+    "intercept, and rows in memory)"
+)
 
 REFUSALS = (
     Refusal(SMOOTH_LOSS, lambda p: not p.loss.smooth, _KINK, "use method='auto' or 'shcgm'{neighbours}"),
@@ -94,7 +102,7 @@ REFUSALS = (
     ),
     Refusal(
         BOUNDED_CURVATURE,
-        lambda p: not isfinite(p.loss.smoothness()),
+        lambda p: not isfinite(p.loss.smoothness() if p.smoothness is None else p.smoothness()),
         _INFINITE,
         "use method='auto', 'away' or 'pairwise', or a step rule that measures the curvature, such as "
         "step='line-search' or 'backtracking'",

@@ -253,6 +253,33 @@ def reaches(constraint: Any, X: Any) -> np.ndarray:
     return np.array([support(row) + support(-row) for row in map(np.float64, rows)])
 
 
+def prediction_ends(constraint: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the smallest and the largest prediction of every row over a set, or bounds on them.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> prediction_ends(fw.NonNegativeL1Ball(2.0), np.array([[1.0, -3.0], [2.0, 1.0]]))
+    (array([-6.,  0.]), array([2., 4.]))
+    """
+    structure = constraint.structure()
+    if structure.coordinates is not None:
+        hull = structure.coordinates
+        low, high = (end.toarray().ravel() if sparse.issparse(end) else end for end in (X.min(axis=1), X.max(axis=1)))
+        low, high = hull.radius * low.astype(np.float64), hull.radius * high.astype(np.float64)
+        if hull.signed:
+            low, high = np.minimum(low, -high), np.maximum(high, -low)
+        return (np.minimum(low, 0.0), np.maximum(high, 0.0)) if hull.filled else (low, high)
+    if structure.bounds is not None:
+        lower, upper = (np.broadcast_to(end, X.shape[1]) for end in structure.bounds)
+        middle, half = X @ (0.5 * (lower + upper)), abs(X) @ (0.5 * (upper - lower))
+        return middle - half, middle + half
+    rows = (X[[i]].toarray().ravel() if sparse.issparse(X) else X[i] for i in range(X.shape[0]))
+    support = constraint.proven_support
+    ends = np.array([(-support(-row), support(row)) for row in map(np.float64, rows)])
+    return ends[:, 0], ends[:, 1]
+
+
 def from_reaches(X: Any, reach: np.ndarray, diameter: float, exact: bool = True) -> Diameters:
     """Return diameters of an image from the ranges of all predictions and the Euclidean diameter of the set.
 

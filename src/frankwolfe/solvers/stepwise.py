@@ -27,6 +27,7 @@ from frankwolfe.methods.gradient import (
 )
 from frankwolfe.methods.registry import Method
 from frankwolfe.problem import Problem
+from frankwolfe.problem.requirements import BOUNDED_CURVATURE, needs_of
 from frankwolfe.result import Status
 from frankwolfe.sets.base import tracker_of
 from frankwolfe.sets.callbacks import connected
@@ -90,6 +91,8 @@ class StepwiseSolver:
         budget: float = float("inf"),
     ):
         self.problem, self._failed = problem, False
+        if BOUNDED_CURVATURE in needs_of(method):
+            problem = problem.with_bounded_curvature()  # for the steps only
         self.clock = np.array([0 if earlier is None else earlier["steps"], 0])  # steps; rows that those here have read
         self._first_step = self.steps
         if earlier is not None and earlier["rows"] != problem.n:
