@@ -1,6 +1,7 @@
 """The site: every public name is in the reference with an example, anchors exist, and the first pages' code runs."""
 
 import re
+import sys
 from inspect import ismodule
 from pathlib import Path
 
@@ -61,6 +62,28 @@ def test_broken_links_and_foreign_addresses_of_a_site_are_found(tmp_path):
         ["to", "#there,"], ["to", "other.html#gone,"], ["to", "gone.html,"], ["to", "gone.png,"],
         ["https://example.org/code.js", "from"],
     ]  # fmt: skip
+
+
+def test_the_gallery_groups_its_examples_by_field(monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS))
+    import conf
+
+    sys.modules.pop("conf")
+    scripts = [path for path in (ROOT / "examples").glob("*.py") if path.name != "gallery.py"]
+    titles = [path.read_text(encoding="utf-8").removeprefix('"""').partition("\n")[0] for path in scripts]
+    assert len(titles) >= 18
+    shown = [
+        f'\n.. raw:: html\n\n    <div class="sphx-glr-thumbcontainer" tooltip="">\n\n'
+        f'      <div class="sphx-glr-thumbnail-title">{title}</div>\n    </div>\n'
+        for title in titles
+    ]
+    page = conf.grouped(f"Gallery\n=======\n\n{conf.OPEN}{''.join(shown)}\n{conf.CLOSE}\n.. toctree::\n")
+    assert page.startswith("Gallery\n=======\n\nMarketing\n---------\n")
+    assert page.endswith(".. toctree::\n")
+    assert page.count("thumbnail-title") == len(titles)
+    assert page.count(conf.OPEN) == page.count(conf.CLOSE) == len(conf.FIELDS)
+    with pytest.raises(LookupError, match="add it to FIELDS"):
+        conf.grouped(conf.OPEN + shown[0].replace(titles[0], "Cooking: soup") + conf.CLOSE)
 
 
 def anchors(page):
