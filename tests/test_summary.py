@@ -81,7 +81,7 @@ def test_frames_hold_all_weights():
     assert frame["weight"].tolist() == [-2.0, 0.5, 0.0]
     several = Summary("A model", NAMES, np.ones((3, 2)), outputs=["a", "b"])
     assert several.to_frame().shape == (3, 2)
-    assert several._weight_rows()[0] == ["weight", "a", "b"]
+    assert str(several).splitlines()[2].split() == ["weight", "a", "b"]
 
 
 def test_the_sentence_never_claims_more_than_is_proven():

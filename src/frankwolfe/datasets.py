@@ -88,9 +88,9 @@ def text_like(n: int = 4000, d: int = 8000, words: int = 40, seed: int = 0) -> t
     counts.data = (1.0 + np.log(counts.data)) * np.log(n / np.maximum(frequency, 1))[counts.indices]
     norms = np.sqrt(np.bincount(np.repeat(np.arange(n), np.diff(counts.indptr)), counts.data**2, minlength=n))
     counts.data /= np.repeat(np.maximum(norms, 1e-12), np.diff(counts.indptr))
-    telling = np.zeros(d)
-    telling[rng.choice(np.arange(20, d // 4), size=60, replace=False)] = rng.normal(scale=8.0, size=60)
-    score = counts @ telling
+    informative = np.zeros(d)
+    informative[rng.choice(np.arange(20, d // 4), size=60, replace=False)] = rng.normal(scale=8.0, size=60)
+    score = counts @ informative
     return counts, np.where(score - np.median(score) + 0.3 * rng.normal(size=n) > 0.0, 1.0, -1.0)
 
 

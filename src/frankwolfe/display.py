@@ -147,7 +147,7 @@ class Progress:
                 self._bar.set_postfix_str(words, refresh=False)
             self._bar.update(done - self._bar.n)
 
-    def tell(self, notice: str) -> None:
+    def show_notice(self, notice: str) -> None:
         """Show a notice behind the bar until the next update, and in a line of its own above the bar."""
         self._bar.set_postfix_str(notice)
         self._bar.write(f"frankwolfe: {notice}", file=sys.stderr)
@@ -155,7 +155,7 @@ class Progress:
     def __enter__(self) -> "Progress":
         self._notices = ExitStack()
         if self._bar is not None:
-            self._notices.enter_context(notices_to(self.tell))
+            self._notices.enter_context(notices_to(self.show_notice))
         return self
 
     def __exit__(self, *error: object) -> None:

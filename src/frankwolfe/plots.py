@@ -138,15 +138,12 @@ def plot_complexity(result: "Result", ax: Any = None) -> Any:
 
 def plot_spectrum(result: "Result", ax: Any = None) -> Any:
     """Draw the singular values of the solution, those that count for its rank in colour."""
-    values = result.singular_values
-    ax, rank = _axes(ax), result.rank
-    number = np.arange(1, len(values) + 1)
+    values, rank = result.singular_values, result.rank
     colours = [COLOURS["fun"] if k < rank else COLOURS["gap_estimate"] for k in range(len(values))]
-    ax.bar(number, values, color=colours, width=0.8)
+    ax = _bars(_axes(ax), np.arange(1, len(values) + 1), values, colours)
     ax.set(xlabel="number", ylabel="singular value", title=f"rank {rank}, trace norm {values.sum():.4g}")
     ax.set_xlim(0.4, max(len(values), 1) + 0.6)
-    ax.xaxis.get_major_locator().set_params(integer=True)
-    return tidy(ax)
+    return ax
 
 
 def plot_groups(result: "Result", groups: Any, names: Any = None, ax: Any = None) -> Any:
@@ -158,13 +155,17 @@ def plot_groups(result: "Result", groups: Any, names: Any = None, ax: Any = None
     if names is not None and len(names) != number:
         raise ValueError(f"plot_groups: {len(names)} names, but there are {number} groups")
     norms = np.sqrt(np.bincount(labels, squares, number))
-    ax, selected = _axes(ax), int(np.count_nonzero(norms))
-    ax.bar(np.arange(number), norms, color=COLOURS["fun"], width=0.8)
+    ax, selected = _bars(_axes(ax), np.arange(number), norms, COLOURS["fun"]), int(np.count_nonzero(norms))
     ax.set(xlabel="group", ylabel="norm of its weights", title=f"{selected} of {number} groups selected")
-    if names is None:
-        ax.xaxis.get_major_locator().set_params(integer=True)
-    else:
+    if names is not None:
         ax.set_xticks(np.arange(number), names, rotation=45, ha="right")
+    return ax
+
+
+def _bars(ax: Any, places: np.ndarray, heights: np.ndarray, colours: Any) -> Any:
+    """Draw bars at whole numbers."""
+    ax.bar(places, heights, color=colours, width=0.8)
+    ax.xaxis.get_major_locator().set_params(integer=True)
     return tidy(ax)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -97,15 +97,22 @@ class Summary:
         columns = list(self.outputs) or ["weight"]
         return pd.DataFrame(self.weights.reshape(len(self.weights), -1)[order], index=index, columns=columns)
 
-    # --- tables -------------------------------------------------------------------------------------------------------
+    # --- text and HTML ------------------------------------------------------------------------------------------------
 
-    def _weight_rows(self) -> list[list[str]]:
-        """Return the rows of the table of weights, the first of which is its head; nothing if all are zero."""
-        if not len(self.order):
-            return []
+    def _blocks(self) -> "list[list[str | Rows]]":
+        """Return the summary as blocks of paragraphs and tables; what there is nothing to say of is empty."""
         head = ["weight", *(self.outputs or [""])]
         rows = [[self.names[j], *map(number, np.atleast_1d(self.weights[j]))] for j in self.order[: self.most]]
-        return [head, *rows]
+        binding = [[rule, number(price)] for rule, price in self.binding.items()]
+        more = len(binding) - self.most
+        others = f"{more:,} more {'rule binds' if more == 1 else 'rules bind'}, at lower prices." if more > 0 else ""
+        return [
+            [self.title],
+            [Rows([head, *rows]) if rows else "", self._count()],
+            [Rows([["binds", "price"], *binding[: self.most]]), others] if binding else [],
+            [Rows([[f"{label}:", value] for label, value in self.facts.items()], 2)] if self.facts else [],
+            [self.certificate],
+        ]
 
     def _count(self) -> str:
         """Return a sentence on the number of weights."""
@@ -114,42 +121,37 @@ class Summary:
         shown = f"; the largest {self.most} are shown" if nonzero > self.most else ""
         return f"{nonzero:,} of {total:,} weights {verb} not zero{shown}."
 
-    def _price_rows(self) -> list[list[str]]:
-        """Return the rows of the table of prices, the first of which is its head."""
-        return [["binds", "price"], *([rule, number(price)] for rule, price in [*self.binding.items()][: self.most])]
-
-    def _others(self) -> str:
-        """Return a sentence on rules that bind and are not shown; nothing if there are none."""
-        count = len(self.binding) - self.most
-        return f"{count:,} more {'rule binds' if count == 1 else 'rules bind'}, at lower prices." if count > 0 else ""
-
     def __str__(self) -> str:
-        rows = self._weight_rows()
-        parts = [self.title, "\n".join([*([aligned(rows)] if rows else []), self._count()])]
-        if self.binding:
-            parts.append("\n".join(filter(None, [aligned(self._price_rows()), self._others()])))
-        if self.facts:
-            parts.append(aligned([[f"{label}:", value] for label, value in self.facts.items()], left=2))
-        if self.certificate:
-            parts.append(self.certificate)
-        return "\n\n".join(parts)
+        return "\n\n".join(filter(None, ("\n".join(str(part) for part in block if part) for block in self._blocks())))
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         """Return the summary as HTML, for notebooks."""
-        rows = self._weight_rows()
-        table = html_table(rows) if rows else ""
-        parts = [f"<p><b>{escape(self.title)}</b></p>", table, f"<p>{self._count()}</p>"]
-        if self.binding:
-            parts.append(html_table(self._price_rows()))
-            parts += [f"<p>{self._others()}</p>"] if self._others() else []
-        if self.facts:
-            items = "".join(f"<li>{escape(label)}: {escape(value)}</li>" for label, value in self.facts.items())
-            parts.append(f"<ul>{items}</ul>")
-        if self.certificate:
-            parts.append(f"<p>{escape(self.certificate)}</p>")
-        return "<div>" + "".join(parts) + "</div>"
+        parts = [part for block in self._blocks() for part in block if part]
+        found = [part.html() if isinstance(part, Rows) else f"<p>{escape(part)}</p>" for part in parts]
+        return f"<div>{''.join(found)}</div>"
+
+
+class Rows(NamedTuple):
+    """Rows of cells of equal length, the first of which is a head unless all columns are text."""
+
+    cells: list[list[str]]
+    left: int = 1
+    """Number of columns that are aligned to the left."""
+
+    def __str__(self) -> str:
+        return aligned(self.cells, self.left)
+
+    def html(self) -> str:
+        """Return the rows as an HTML table."""
+        lines = []
+        for k, row in enumerate(self.cells):
+            tag = "td" if k or self.left == len(row) else "th"
+            sides = ["left" if j < self.left else "right" for j in range(len(row))]
+            cells = zip(row, sides, strict=True)
+            lines.append("".join(f'<{tag} style="text-align: {side}">{escape(cell)}</{tag}>' for cell, side in cells))
+        return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
 
 
 def number(value: float) -> str:
@@ -168,19 +170,6 @@ def aligned(rows: list[list[str]], left: int = 1) -> str:
         for row in rows
     )
     return "\n".join(line.rstrip() for line in lines)
-
-
-def html_table(rows: list[list[str]]) -> str:
-    """Return rows of cells as an HTML table whose first row is the head."""
-
-    def line(row: list[str], tag: str) -> str:
-        cells = [
-            f'<{tag} style="text-align: {"right" if k else "left"}">{escape(c)}</{tag}>' for k, c in enumerate(row)
-        ]
-        return f"<tr>{''.join(cells)}</tr>"
-
-    body = "".join(line(row, "td") for row in rows[1:])
-    return f"<table><thead>{line(rows[0], 'th')}</thead><tbody>{body}</tbody></table>"
 
 
 # --- what a run says ------------------------------------------------------------------------------------------------

@@ -70,3 +70,12 @@ def test_ranges_are_on_the_scale_of_the_file(table, tmp_path):
     expected = fw.ranges(problem, fw.minimize(problem, tol=1e-9), of=[1, 2], within=0.05)
     for end in ("low_proven", "high_proven"):
         np.testing.assert_allclose([float(row[end]) for row in rows], getattr(expected, end) / scale[1:3], rtol=2e-3)
+
+
+def test_ranges_name_columns_as_the_file_does(table, tmp_path, interpreted):
+    data = pl.read_csv(table).drop_nulls().drop("w", "shift").rename({"x0": "age (years)"})
+    write(tmp_path / "named.csv", data)
+    options = ("--target", "y", "--categorical", "ward", "--of", "age (years)", "--of", "ward=*")
+    call("ranges", tmp_path / "named.csv", *options, "--csv", tmp_path / "ranges.csv")
+    with (tmp_path / "ranges.csv").open() as stream:
+        assert [row["weight"] for row in csv.DictReader(stream)] == ["age (years)", "ward=north", "ward=south"]

@@ -97,12 +97,12 @@ def fit(data: Path, top: int, out: Path, proof: Path | None, **given: Any) -> No
 
 def _scores(spec: "Specification", splits: "list[Split]") -> list[tuple[str, str]]:
     """Return the line of the summary with the scores of models that never saw the rows held out."""
-    from frankwolfe.cli.validation import held_out, told
+    from frankwolfe.cli.validation import held_out, in_words
 
     if not splits:
         return []
     found = held_out(spec, splits, lambda part, prepared: [minimized(part, spec, prepared)])
-    words = told([one for (one,) in found])
+    words = in_words([one for (one,) in found])
     train, test = splits[0]
     how = f"on {test.size:,} rows, by a model of the other {train.size:,}"
     how = how if len(splits) == 1 else f"mean and deviation over {len(splits)} folds"
@@ -231,14 +231,14 @@ def _columns(found: "RadiusPath") -> dict[str, list]:
 
 def _print_path(found: "RadiusPath", scores: "list[list[Scores]]") -> dict[str, list[float]]:
     """Print the table of a path, with the scores of each radius by fold; return the means over the folds by name."""
-    from frankwolfe.cli.validation import told
+    from frankwolfe.cli.validation import in_words
 
     names = list(scores[0][0]) if scores else []
     printed = [name for k, name in enumerate(names) if k == 0 or name == "accuracy"]
     lines = []
     for k, (radius, fun, gap, nonzeros, passes) in enumerate(zip(*_columns(found).values(), strict=True)):
         mark = "" if found.success[k] else " (not certified to tolerance)"
-        of_folds = [told([{name: one[name]} for one in scores[k]]).removeprefix(name).strip() for name in printed]
+        of_folds = [in_words([{name: one[name]} for one in scores[k]]).removeprefix(name).strip() for name in printed]
         lines.append([f"{radius:.4g}", f"{fun:.8g}", f"{gap:.2e}{mark}", f"{nonzeros:,}", f"{passes:.4g}", *of_folds])
     print_table([*HEADS, *(f"held-out {name}" for name in printed)], lines)
     return {name: [sum(one[name] for one in fold) / len(fold) for fold in scores] for name in names}
@@ -296,8 +296,8 @@ def ranges(
         spec = specify(data, options)
         problem, preparation = spec.problem()
         result = minimized(problem, spec, preparation)
-        columns = [name.strip("`") for name in spec.rules(preparation).names]
-        rows, names = functionals(problem.with_names(columns), list(of) or "coefficients")
+        named = problem.with_names(spec.weight_names(preparation))
+        rows, names = functionals(named, list(of) or "coefficients")
         rows = rows / np.repeat(preparation.scales(problem.d), max(1, problem.outputs))
         shown = on_terminal(options.quiet)
         found = found_ranges(problem, result, of=rows, within=within, names=names, progress=shown)

@@ -52,29 +52,16 @@ def predict(
     the file. If the file holds the target too, a score is printed.
     """
     with answering():
-        import numpy as np
-
-        from frankwolfe.io.read import read_data
         from frankwolfe.model.probabilities import probabilities_of
         from frankwolfe.model.saved_models import load_model
 
         fitted = load_model(model)
-        fills, notes = fitted.preparation.fill is not None, list[str]()
-        if data.is_dir():
-            if offset or exposure:
-                raise ValueError(f"{data} is a row store, which keeps no column of offsets: predict from a file")
-            found, scores = _from_store(data, fitted, memory)
-            rows = np.arange(len(scores))
+        if not data.is_dir():
+            found, rows, scores, notes = _from_file(data, fitted, missing, offset, exposure)
+        elif offset or exposure:
+            raise ValueError(f"{data} is a row store, which keeps no column of offsets: predict from a file")
         else:
-            words = [(fitted.features.names or [])[place] for place in fitted.preparation.categories]
-            advice = None if fills or missing == "blank" else ADVICE
-            read = partial(read_data, features=fitted.features, words=words, advice=advice)
-            found = read(data, fitted.target, offset=offset, exposure=exposure)
-            table = found.table
-            rows = np.arange(table.n) if fills else table.whole_rows()
-            matrix, notes = fitted.prepared(table if len(rows) == table.n else table.rows(rows))
-            shift, factor = (None if values is None else values[rows] for values in (found.offset, found.exposure))
-            scores = fitted.shifted(fitted.scores(matrix), shift, factor)
+            found, rows, scores, notes = _from_store(data, fitted, memory)
         columns = {"prediction": fitted.chosen(scores)}
         if probabilities:
             columns["probability"] = probabilities_of(fitted.loss, scores)
@@ -91,8 +78,29 @@ def predict(
         echo(line, err=True)
 
 
-def _from_store(data: Path, model: "FittedModel", memory: str | None) -> "tuple[Data, Any]":
-    """Return the data of a row store, whose columns must be those of the model, and the scores of its rows."""
+def _from_file(
+    data: Path, model: "FittedModel", missing: str, offset: str | None, exposure: str | None
+) -> "tuple[Data, np.ndarray, Any, list[str]]":
+    """Return the data of a file, the rows to predict, their scores, and messages about categories."""
+    import numpy as np
+
+    from frankwolfe.io.read import read_data
+
+    fills = model.preparation.fill is not None
+    words = [(model.features.names or [])[place] for place in model.preparation.categories]
+    advice = None if fills or missing == "blank" else ADVICE
+    read = partial(read_data, features=model.features, words=words, advice=advice)
+    found = read(data, model.target, offset=offset, exposure=exposure)
+    rows = np.arange(found.table.n) if fills else found.table.whole_rows()
+    matrix, notes = model.prepared(found.table if len(rows) == found.table.n else found.table.rows(rows))
+    shift, factor = (None if values is None else values[rows] for values in (found.offset, found.exposure))
+    return found, rows, model.shifted(model.scores(matrix), shift, factor), notes
+
+
+def _from_store(data: Path, model: "FittedModel", memory: str | None) -> "tuple[Data, np.ndarray, Any, list[str]]":
+    """Return the same for a row store, whose columns must be those of the model."""
+    import numpy as np
+
     from frankwolfe.io.read import Data, row_number
     from frankwolfe.shards.disk import StoredRows
     from frankwolfe.store.reader import DEFAULT_MEMORY, open_rows
@@ -105,7 +113,7 @@ def _from_store(data: Path, model: "FittedModel", memory: str | None) -> "tuple[
         raise ValueError(f"{model.features.number:,} columns of the model are prepared: it cannot predict a row store")
     targets = store.y if store.classes is None or store.y is None else store.classes[store.y.astype(int)]
     scores = StoredRows(store).dot_all(model.weights) + model.intercept
-    return Data(store, model.features, targets, None, row_number, {}), scores
+    return Data(store, model.features, targets, None, row_number, {}), np.arange(len(scores)), scores, []
 
 
 def _laid_out(columns: dict[str, Any], model: "FittedModel", rows: "np.ndarray", n: int) -> dict[str, "np.ndarray"]:
@@ -124,16 +132,16 @@ def _laid_out(columns: dict[str, Any], model: "FittedModel", rows: "np.ndarray",
 
 def _score(model: "FittedModel", predictions: "np.ndarray", targets: "np.ndarray | None", rows: "np.ndarray") -> str:
     """Return the score of the predictions of some rows in words; empty if the targets are no such values."""
-    from frankwolfe.cli.validation import accuracy, errors, told
+    from frankwolfe.cli.validation import accuracy, errors, in_words
 
     if targets is None or not len(rows):
         return ""
     targets = targets[rows]
     if model.classes is not None:
         comparable = (targets.dtype.kind == "U") == (model.classes.dtype.kind == "U")
-        return told([accuracy(predictions == targets)]) if comparable else ""
+        return in_words([accuracy(predictions == targets)]) if comparable else ""
     comparable = targets.dtype.kind in "fb" and targets.shape == predictions.shape
-    return told([errors(predictions, targets)]) if comparable else ""
+    return in_words([errors(predictions, targets)]) if comparable else ""
 
 
 # --- verify -----------------------------------------------------------------------------------------------------------

@@ -134,13 +134,17 @@ class Specification:
             return []
         return list(self.options.target) if self.classes is None else [str(name) for name in self.classes]
 
+    def weight_names(self, preparation: Preparation) -> list[str]:
+        """Return the names of the prepared columns."""
+        first, number = self.data.features.first, self.data.features.number
+        return preparation.names(self.data.features.names or [f"x{first + j}" for j in range(number)])
+
     def rules(self, preparation: Preparation) -> Rules:
         """Return the rules on the weights of the prepared columns, as they are before they are scaled."""
-        options, features = self.options, self.data.features
-        names = [f"x{features.first + j}" for j in range(features.number)] if features.names is None else features.names
+        options, names = self.options, self.weight_names(preparation)
         return Rules.of(
-            preparation.names(names),
-            preparation.width(features.number),
+            names,
+            len(names),
             read_bounds(options.bound),
             options.condition,
             read_monotone(options.monotone),
@@ -369,13 +373,13 @@ def answer_lines(model: FittedModel, constraint: str, certificate: str) -> list[
 
 def _prepared(spec: Specification, preparation: Preparation) -> list[str]:
     """Return the preparation of the columns in words."""
-    names, said = spec.data.features.names or [], []
+    names, parts = spec.data.features.names or [], []
     if preparation.scale is not None:
-        said.append("standardised" if preparation.center is not None else "divided by their standard deviation")
+        parts.append("standardised" if preparation.center is not None else "divided by their standard deviation")
     if preparation.categories:
         counts = [f"{names[place]} ({len(words)})" for place, words in sorted(preparation.categories.items())]
-        said.append(f"categories: {listed(counts, quote=False)}")
+        parts.append(f"categories: {listed(counts, quote=False)}")
     if preparation.fill is not None:
         missing = int(np.isnan(spec.data.X).sum())
-        said.append(f"{missing:,} missing number{'s' * (missing != 1)} filled with the mean")
-    return said
+        parts.append(f"{missing:,} missing number{'s' * (missing != 1)} filled with the mean")
+    return parts

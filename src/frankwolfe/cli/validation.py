@@ -49,14 +49,14 @@ def errors(predictions: np.ndarray, targets: np.ndarray, weights: Any = None) ->
     return {NAMES["rmse"]: squares**0.5, NAMES["r2"]: 1.0 - squares / spread if spread > 0.0 else np.nan}
 
 
-def told(scores: list[Scores]) -> str:
+def in_words(scores: list[Scores]) -> str:
     """Return scores in words: their values, or mean and standard deviation of several."""
-    said = []
+    parts = []
     for name in scores[0]:
         values = np.array([found[name] for found in scores])
         text = f"{values.mean():.4g}" + (f" +/- {values.std():.2g}" if len(values) > 1 else "")
-        said.append(f"{name} {text}")
-    return ", ".join(said)
+        parts.append(f"{name} {text}")
+    return ", ".join(parts)
 
 
 class Split(NamedTuple):
@@ -88,9 +88,9 @@ def splits_of(spec: Specification, options: Options) -> list[Split]:
     for train, test in splits:
         if not train.size or not test.size:
             raise ValueError(f"of {n} rows none would be {'held out' if train.size else 'left to fit to'}")
-        gone = np.setdiff1d(groups, groups[train])
-        if gone.size and spec.classes is not None:
-            name = spec.classes[np.searchsorted(np.unique(groups), gone[0])]
+        missing = np.setdiff1d(groups, groups[train])
+        if missing.size and spec.classes is not None:
+            name = spec.classes[np.searchsorted(np.unique(groups), missing[0])]
             raise ValueError(f"class {name} has too few rows to hold some out: all of them would be")
     return splits
 

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from frankwolfe.io.tables import shortened
+
 PEEK = 2**16
 """Bytes from which the format is recognised."""
 
@@ -104,9 +106,8 @@ def kind_of(path: Path) -> str:
         return "svmlight"
     if any(separator.encode() in lines[0] for separator in SEPARATORS):
         return "csv"
-    first = lines[0].decode("utf-8", "replace").strip()
-    shown = repr(first if len(first) <= 60 else f"{first[:60]}...")
-    raise ValueError(f"{path} is not in a format that can be read: {FORMATS}. Its first line is {shown}")
+    first = shortened(lines[0].decode("utf-8", "replace").strip())
+    raise ValueError(f"{path} is not in a format that can be read: {FORMATS}. Its first line is {first!r}")
 
 
 def _refuse_binary(path: Path, start: bytes) -> None:

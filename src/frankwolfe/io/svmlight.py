@@ -22,6 +22,7 @@ import numpy as np
 from frankwolfe.compile.kernels import compiling
 from frankwolfe.io.streams import opened
 from frankwolfe.io.svmlight_kernel import LARGEST_INDEX, parse_lines
+from frankwolfe.io.tables import shortened
 from frankwolfe.linalg.threads import available_cores
 
 SMALL = 2**18
@@ -274,5 +275,4 @@ def _finite_number(token: bytes) -> float | None:
 
 
 def _shown(token: bytes) -> str:
-    text = token.decode("utf-8", "replace")
-    return repr(text) if len(text) <= 60 else f"{text[:60]!r}... ({len(text):,} characters)"
+    return repr(shortened(token.decode("utf-8", "replace")))

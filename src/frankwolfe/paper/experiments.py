@@ -29,7 +29,7 @@ TAIL = 0.1
 TOLERANCES = (3e-1, 1e-1, 3e-2, 1e-2, 3e-3)
 """Relative tolerances tried as stopping rules."""
 
-Tell = Callable[[str], object]
+Notify = Callable[[str], object]
 
 
 def optimum(problem: Problem, tol: float = 1e-9) -> Result:
@@ -50,14 +50,14 @@ class Curve(NamedTuple):
 
 
 def run_methods(
-    problem: Problem, methods: Sequence[str], seeds: Sequence[int], passes: float, tell: Tell
+    problem: Problem, methods: Sequence[str], seeds: Sequence[int], passes: float, notify: Notify
 ) -> dict[str, Curve]:
     """Run each method with each seed on batches of ``n / 100`` rows. ``"fw"`` is deterministic and runs once."""
     curves = {}
     for method in methods:
         traces = []
         for seed in seeds if method != "fw" else seeds[:1]:
-            tell(f"{method}, seed {seed}")
+            notify(f"{method}, seed {seed}")
             batch_size = problem.n // 100 or 1
             run = minimize(problem, method, batch_size=batch_size, tol=0.0, max_passes=passes, random_state=seed)
             traces.append(run.trace)
@@ -108,13 +108,13 @@ def race(
     methods: Sequence[str] = PAPER_METHODS + EXTRA_METHODS,
     seeds: Sequence[int] = (0, 1, 2),
     passes: float = 50.0,
-    tell: Tell = lambda text: None,
+    notify: Notify = lambda text: None,
 ) -> Race:
-    """Compare methods on one of the paper's problems; `tell` receives a line before each piece of work."""
+    """Compare methods on one of the paper's problems; `notify` receives a line before each piece of work."""
     problem = table.problem()
-    tell(f"{table.title}: optimum")
+    notify(f"{table.title}: optimum")
     best = optimum(problem)
-    curves = run_methods(problem, methods, seeds, passes, lambda text: tell(f"{table.title}: {text}"))
+    curves = run_methods(problem, methods, seeds, passes, lambda text: notify(f"{table.title}: {text}"))
     return Race(table, problem, best, curves)
 
 

@@ -15,21 +15,8 @@ import numpy as np
 
 from frankwolfe import __version__
 from frankwolfe.datasets import RECIPES, load
-from frankwolfe.paper.experiments import (
-    EXTRA_METHODS,
-    PAPER_METHODS,
-    TAIL,
-    Descent,
-    Measured,
-    Race,
-    Stopping,
-    Tell,
-    descend,
-    measure,
-    observe,
-    race,
-    small_problem,
-)
+from frankwolfe.paper import experiments
+from frankwolfe.paper.experiments import EXTRA_METHODS, PAPER_METHODS, Descent, Measured, Notify, Race, Stopping
 from frankwolfe.paper.report import Cell, Line, Panel, chart, draw, table
 
 FILES = ("report.html", "figure1.png", "figure1.svg", "traces.csv")
@@ -85,34 +72,36 @@ class Findings(NamedTuple):
     measured: dict[int, Measured]
 
 
-def investigate(plan: Plan, tell: Tell) -> Findings:
+def investigate(plan: Plan, notify: Notify) -> Findings:
     """Run every experiment of the plan."""
     found = Findings(plan, [], [], [], {})
     for key in RECIPES:
-        tell(f"{key}: data")
+        notify(f"{key}: data")
         table = load(key, plan.source)
-        found.races.append(race(table, plan.methods, plan.seeds, plan.passes, tell))
-        tell(f"{table.title}: the gap as a stopping rule")
-        found.stoppings.append(observe(table, found.races[-1].optimum.fun, plan.passes))
-        tell(f"{table.title}: a non-convex loss")
-        found.descents.append(descend(table, plan.seeds, plan.passes))
+        found.races.append(experiments.race(table, plan.methods, plan.seeds, plan.passes, notify))
+        notify(f"{table.title}: the gap as a stopping rule")
+        found.stoppings.append(experiments.observe(table, found.races[-1].optimum.fun, plan.passes))
+        notify(f"{table.title}: a non-convex loss")
+        found.descents.append(experiments.descend(table, plan.seeds, plan.passes))
     steps = np.unique(np.geomspace(2, 2000, 25).astype(int)).tolist()
     for batch_size in (1, 5):
-        tell(f"theory, batch size {batch_size}")
-        found.measured[batch_size] = measure(small_problem(), batch_size, steps, plan.theory_seeds)
+        notify(f"theory, batch size {batch_size}")
+        found.measured[batch_size] = experiments.measure(
+            experiments.small_problem(), batch_size, steps, plan.theory_seeds
+        )
     return found
 
 
-def reproduce(folder: Path, plan: Plan, tell: Tell = lambda text: None) -> Findings:
+def reproduce(folder: Path, plan: Plan, notify: Notify = lambda text: None) -> Findings:
     """Run the plan and write its files to a folder.
 
-    The files replace earlier ones only when all are complete. `tell` receives a line before each piece of work.
+    The files replace earlier ones only when all are complete. `notify` receives a line before each piece of work.
     """
     folder.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=folder))
     try:
-        findings = investigate(plan, tell)
-        tell("report")
+        findings = investigate(plan, notify)
+        notify("report")
         report, png, svg, traces = (scratch / name for name in FILES)
         report.write_text(compose(findings), encoding="utf-8")
         draw_figure_one(findings.races, [png, svg])
@@ -218,7 +207,7 @@ def _rates(races: Sequence[Race]) -> dict[str, str]:
     title = "Table 1: slope of log(F - F*) against log(passes), fitted to the tail"
     return {
         "kept": f"{sum(kept)} of the {len(kept)}",
-        "tail": f"{TAIL:.0%}",
+        "tail": f"{experiments.TAIL:.0%}",
         "slopes": table(title, ["method", *(each.table.label for each in races), "theory (convex)"], rows),
         "sizes": table("Table 2: the problems", heads, sizes),
     }
@@ -236,14 +225,7 @@ def _stopping(stoppings: Sequence[Stopping]) -> dict[str, str]:
         share = f"{found.certified.certificate_seconds / found.certified.seconds:.1%}"
         covered, checks = f"{found.covered:.1%}", found.certified.checks
         rows.append([found.table.label, covered, early, found.overshoot, checks, share])
-    heads = [
-        "data",
-        "error within the bar",
-        "F - F* above the tolerance where the estimate meets it",
-        "proven gap / tolerance where the online estimate meets it (median)",
-        "certificates",
-        "share of the time",
-    ]
+    heads = ["data", "error within the bar", "stops early", "overshoot", "certificates", "share of the time"]
     return {
         "covered": f"{min(found.covered for found in stoppings):.1%}",
         "stopping": "\n".join(charts),
