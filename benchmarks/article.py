@@ -1,10 +1,10 @@
-"""Two figures of docs/article.md: corrective rounds beside coordinate descent, and certified ranges.
+"""Figures of docs/article.md (corrective rounds beside coordinate descent, certified ranges) and of docs/gap.md.
 
     FRANKWOLFE_DATA=folder make article                                         # all four figures of the article
-    python benchmarks/article.py --race out/article/results.json --out docs     # these two
+    python benchmarks/article.py --race out/article/results.json --out docs     # these
 
 The first figure draws what `l1_ball/race.py` has measured: how far each answer is from the optimum, against the seconds
-that it took. The second one needs no data: it is computed on the table of breast cancer that scikit-learn has.
+that it took. The others need no data: they are computed on tables that scikit-learn has.
 """
 
 import argparse
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.preprocessing import scale
 
 import frankwolfe as fw
@@ -107,11 +107,30 @@ def draw_ranges(out):
     print(f"widest bracket of an end: {gap:.1e} of the range")
 
 
+def draw_gap(out):
+    """Draw the objective and the proven floor along a run on scikit-learn's table of diabetes, for docs/gap.md."""
+    X, y = load_diabetes(return_X_y=True)
+    problem = fw.Problem(X / X.std(axis=0), y - y.mean(), loss="squared", constraint=fw.L1Ball(60.0))
+    trace = fw.minimize(problem, "stochastic-pairwise", tol=0, max_passes=30, trace=25, rng=0).trace
+    value = np.minimum.accumulate(trace.fun)
+    floor = np.maximum.accumulate(trace.fun - trace.gap)
+    shown = trace.passes >= 1.0
+    figure, ax = plt.subplots(figsize=(7.0, 3.6), layout="constrained")
+    ax.fill_between(trace.passes[shown], floor[shown], value[shown], color="tab:blue", alpha=0.15, label="the gap")
+    ax.plot(trace.passes[shown], value[shown], color="tab:blue", lw=2, label="objective of the best model so far")
+    ax.plot(trace.passes[shown], floor[shown], color="tab:orange", lw=2, label="no model can be below this line")
+    ax.set(xscale="log", xlabel="passes over the data", ylabel="objective")
+    ax.legend(frameon=False)
+    tidy(ax)
+    figure.savefig(out / "gap.png", dpi=110)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--race", type=Path, help="results.json of a race")
     parser.add_argument("--out", type=Path, default=Path("docs"), help="the folder for the pictures (docs)")
     args = parser.parse_args()
+    draw_gap(args.out)
     draw_ranges(args.out)
     if args.race:
         draw_race(args.race, args.out)
