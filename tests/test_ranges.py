@@ -96,3 +96,13 @@ def test_a_loss_that_is_not_convex_is_refused():
     problem = fw.Problem(np.eye(2), [1.0, 2.0], "cauchy", fw.L1Ball(1.0))
     with fw.python_mode(), pytest.raises(ValueError, match="needs a convex loss, got Cauchy"):
         fw.ranges(problem, fw.minimize(problem, max_passes=3))
+
+
+def test_results_of_other_problems_are_refused():
+    problem = fw.Problem(np.eye(2), [1.0, 2.0], "squared", fw.L1Ball(1.0))
+    other = fw.minimize(fw.Problem(np.eye(3), [1.0, 2.0, 3.0], "squared", fw.L1Ball(1.0)))
+    for function in (fw.ranges, fw.certificate):
+        with pytest.raises(TypeError, match="result must be what"):
+            function(problem, None)
+        with pytest.raises(ValueError, match=r"weights of shape \(3,\), the problem of shape \(2,\)"):
+            function(problem, other)

@@ -27,6 +27,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from frankwolfe.arguments.settings import as_flag, as_threads
+from frankwolfe.certificates.written import require_result
 from frankwolfe.display import Progress
 from frankwolfe.losses.loss_arrays import many
 from frankwolfe.problem import Problem
@@ -226,8 +227,7 @@ def ranges(
             f"ranges needs a convex loss, got {type(problem.loss).__name__}: no bound is proven for others. "
             "Losses such as 'huber' and 'logistic' are convex"
         )
-    if not (np.isfinite(result.gap) and np.ndim(result.x)):
-        raise ValueError(f"ranges needs a result with a proven gap: {result.message}")
+    require_result(problem, result)
     extra = within * abs(result.fun) if within_absolute is None else within_absolute
     if not (np.isfinite(extra) and extra > 0.0):
         raise ValueError(

@@ -58,8 +58,7 @@ def certificate_for(
 ) -> Certificate:
     """Return the certificate for rows ``X``, whose columns divided by ``units`` are those of the problem."""
     loss, constraint = require_known(problem)
-    if not np.isfinite(result.gap):
-        raise ValueError(f"nothing is proven of this result: {result.message}")
+    require_result(problem, result)
     weights, targets = problem.samples.weights, np.asarray(problem.y, dtype=np.float64)
     arrays: dict[str, Any] = {
         "weights": np.asarray(result.x, dtype=np.float64) / (1.0 if units is None else units),
@@ -103,6 +102,19 @@ def certificate_for(
             facts["optimum"] = float(optimum.low - ROOM * (optimum.high - optimum.low))
             return found
     raise ValueError("nothing is proven of this result once all rounding counts: solve it to a smaller tol")
+
+
+def require_result(problem: Problem, result: Result) -> None:
+    """Raise ValueError, or TypeError, if this is no result of the problem with a proven gap."""
+    if not isinstance(result, Result):
+        raise TypeError(f"result must be what fw.minimize(problem) returns, got {type(result).__name__}")
+    if np.shape(result.x) != problem.shape:
+        raise ValueError(
+            f"result has weights of shape {np.shape(result.x)}, the problem of shape {problem.shape}: "
+            "pass the result of this problem"
+        )
+    if not np.isfinite(result.gap):
+        raise ValueError(f"nothing is proven of this result, so nothing follows from it: {result.message}")
 
 
 def require_known(problem: Problem) -> tuple[str, str]:
