@@ -79,6 +79,8 @@ MINUTES ?=
 fuzz: $(VENV)/installed
 	$(BIN)/python -m tests.fuzz --seed $(SEED) $(if $(CASES),--cases $(CASES)) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(OPTIMA),--optima $(OPTIMA))
 	$(BIN)/python -m tests.fuzz.nonnegative
+	$(BIN)/python -m tests.fuzz.certificates --seed $(SEED)
+	$(BIN)/python -m tests.fuzz.ranges --seed $(SEED)
 
 # stores, checkpoints and models that somebody edited, with checksums that fit: make edits SEED=3 CASES=5000
 edits: $(VENV)/installed

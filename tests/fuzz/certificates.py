@@ -27,8 +27,8 @@ from tests.reference.sets import violation
 
 iv.prec = 200
 NEVER = iv.mpf("inf")
-KINDS = ("weight", "dual", "target", "objective", "optimum")
-"""What is changed; one of them in each certificate, by turns."""
+KINDS = ("weights", "dual", "target", "objective", "optimum", "intercept", "multipliers", "set.radius")
+"""What is changed; one of them in each certificate, by turns, or the next that it has."""
 CHANGES = [sign * 10.0**k for k in range(-6, 1) for sign in (1.0, -1.0)]
 
 
@@ -49,14 +49,13 @@ class Written:
     def changed(self, kind, amount):
         """Return the certificate with one number changed by a relative amount: the largest of an array."""
         facts, arrays = self.claim.facts, self.claim.arrays
-        if kind in facts:
+        if kind in ("objective", "optimum"):
             return replace(self, claim=replace(self.claim, facts={**facts, kind: facts[kind] * (1.0 + amount)}))
-        array = np.array({"weight": arrays["weights"], "dual": arrays["dual"], "target": self.y}[kind], dtype=float)
-        array[int(np.argmax(np.abs(array)))] *= 1.0 + amount
+        array = np.array(self.y if kind == "target" else arrays.get(kind, 0.0), dtype=float)
+        array.flat[int(np.argmax(np.abs(array)))] *= 1.0 + amount
         if kind == "target":
             return replace(self, y=array)
-        name = "weights" if kind == "weight" else kind
-        return replace(self, claim=replace(self.claim, arrays={**arrays, name: array}))
+        return replace(self, claim=replace(self.claim, arrays={**arrays, kind: array} if kind in arrays else arrays))
 
 
 # --- what is true -----------------------------------------------------------------------------------------------------
@@ -264,7 +263,7 @@ def attend(seed, number):
         if below(bound, float(numbers[1].low)):
             return f"the bound is {bound}, said to be in {numbers[1]}", "none"
         first = KINDS[number % len(KINDS)]
-        for kind in (first, *KINDS):
+        for kind in KINDS[KINDS.index(first) :] + KINDS:
             for amount in [-2.0] if kind == "target" and case.loss.targets == "labels" else CHANGES:
                 other = written.changed(kind, amount)
                 same = kind == "target" and np.array_equal(other.y, written.y)
