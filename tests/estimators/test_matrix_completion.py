@@ -76,6 +76,8 @@ def test_completion_refuses_what_it_cannot_read(X, y, message):
             fw.MatrixCompletion(columns=wrong).fit([[1, 2], [3, 4]], [1.0, 2.0])
     with pytest.raises(ValueError, match=r"there is no column 0\.5"):
         fw.MatrixCompletion(columns=(0, 0.5)).fit([[1, 2], [3, 4]], [1.0, 2.0])
+    with pytest.raises(ValueError, match="radius must be a number or 'auto', got None"):
+        fw.MatrixCompletion(radius=None).fit([[1, 2], [3, 4]], [1.0, 2.0])
     with pytest.raises(ValueError, match="given more than once"):
         fw.MatrixCompletion(loss="huber").fit([[1, 2], [1, 2]], [1.0, 2.0])
 

@@ -1,4 +1,4 @@
-"""Files that are damaged, cut off, or no data at all: one error that names the file, whatever they hold."""
+"""Files that are damaged, cut off, malformed, or no data at all: one error that names the file, whatever they hold."""
 
 import bz2
 import gzip
@@ -42,7 +42,7 @@ def test_compressed_files_are_whole_or_refused(kind, packing, tmp_path):
         told(write(tmp_path / "spoiled", bytes(spoiled)), target)
 
 
-NO_DATA = {
+MALFORMED = {
     "a model": (b"PK\x03\x04 and so on", "is a zip archive, such as a model"),
     "NUL bytes": (b"a,b,y\n1,2,\x00\n", "holds NUL bytes"),
     "zstd": (b"\x28\xb5\x2f\xfd and so on", "zstd|damaged"),
@@ -59,14 +59,56 @@ NO_DATA = {
     "Latin-1": ("a,b,y\n1,2,3\n1,2,caf\xe9\n".encode("latin-1"), "line 3: not UTF-8 text"),
     "mixed separators": (b"a,b,y\n1;2;3\n4,5,6\n", "line 2: column 'y' is empty"),
     "a NUL far away": (b"a,b,y\n" + b"1,2,x\n" * 20_000 + b"1,2,x\x00\n", "is not text"),
+    "a bad cell": ("a,b,y\n1,2,0\n3,oops,1\n4,5,1\n", r"line 3: column 'b' holds 'oops', which is not a finite number"),
+    "after blank and broken lines": ('a,b,y\n1,2,"x\ny"\n\n3,oops,1\n', r"line 5: column 'b' holds 'oops'"),
+    "an empty cell": ("a,b,y\n1,2,0\n3,,1\n", r"line 3: column 'b' is empty"),
+    "a short row": ("a,b,y\n1,2,0\n3\n", r"line 3: column 'y' is empty"),
+    "a long row": ("a,b,y\n1,2,0\n1,2,0,9\n", r"line 3: 4 fields, but the header has 3"),
+    "infinity": ("a,b,y\n1,inf,0\n3,2,1\n", r"line 2: column 'b' holds inf, which is not a finite number"),
+    "words": ("a,city,y\n1,Rome,0\n3,Oslo,1\n", r"column 'city' holds no numbers \(the first cell is 'Rome'\)"),
+    "more words": (
+        "c,city,y\nx,Rome,0\ny,Oslo,1\n",
+        r"columns 'c', 'city' hold no numbers .* take them as categories .*--ignore",
+    ),
+    "decimal commas": (
+        "a;b;y\n1,5;2;0\n2,5;1;1\n",
+        r"column 'a' holds no numbers \(the first cell is '1,5'\): if these are numbers, write them like 1234\.5",
+    ),
+    "per cent": ("a,b,y\n1.5 %,2,0\n2 %,1,1\n", r"the first cell is '1\.5 %'\): if these are numbers, write them"),
+    "dates": ("a,b,y\n2024-03-01,2,0\n2024-04-01,1,1\n", "replace dates by numbers, such as days"),
+    "a column without a name": (",b,y\n0,2,0\n1,1,1\n", "column 1 has no name.*leave it out with --ignore ''"),
+    "no target cell": ("a,b,y\n1,2,0\n3,4,\n", r"line 3: column 'y' is empty"),
+    "no header": ("1,2,3\n4,5,6\n", "the first line is numbers; a CSV file needs a header line"),
+    "a name twice": ("a,a,y\n1,2,3\n", "the header names column 'a' twice"),
+    "no rows": ("a,b,y\n", "holds no rows"),
+    "nothing": ("", "is empty"),
+    "another column": ("a,b,target\n1,2,3\n", r"has no target column 'y'. It has 'a', 'b', 'target'"),
+    "nothing to learn from": ("y,b\n1,2\n", "no column left to learn from"),
+    "a format of one's own": ("<xml>\n", "not in a format that can be read: .*Its first line is '<xml>'"),
+    "Latin-1 names": (
+        "a,\xe9t\xe9,y\n1,2,3\n".encode("latin-1"),
+        "not UTF-8 text: column 2 would be '\xe9t\xe9' in Latin-1",
+    ),
+    "an integer that float64 rounds": (
+        "a,b,y\n1,2,0\n\n3,9007199254740993,1\n",
+        r"line 4: column 'b' holds 9007199254740993, an integer beyond 2\^53, which float64 rounds to 9007199254740992",
+    ),
+    "one among words": (f"a,b,y\n1,2,0\n3,NA,1\n4,{-(2**53) - 1},1\n", "line 4: column 'b' holds -9007199254740993"),
+    "one in the target": ("a,y\n1,12345678901234567\n2,5\n", "line 2: column 'y' holds 12345678901234567"),
+    "a long one": (f"a,y\n1,0\n{10**40 + 1},5\n", "line 3: column 'a' holds 1000"),
+    "half a Parquet file": (b"PAR1 and no more", "is not a whole Parquet file"),
+    "UTF-16 with a mark": ("a,b,y\n1,2,3\n".encode("utf-16"), "is UTF-16 text: save it as UTF-8"),
+    "half a gzip file": (b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03", "is damaged"),
+    "svmlight for columns": ("1 1:2\n", "is an svmlight file: its columns have no names, so 'y' cannot be one"),
 }
 
 
-@pytest.mark.parametrize("name", NO_DATA)
-def test_what_is_no_data_is_named(name, tmp_path):
-    content, words = NO_DATA[name]
+@pytest.mark.parametrize("name", MALFORMED)
+def test_what_is_wrong_with_a_file_is_named_and_placed(name, tmp_path):
+    content, words = MALFORMED[name]
+    ignore = ["b"] if name == "nothing to learn from" else []
     with pytest.raises(ValueError, match=words):
-        read_data(write(tmp_path / "data", content), ["y"])
+        read_data(write(tmp_path / "data", content), ["y"], ignore=ignore)
 
 
 def test_integers_of_any_length_are_numbers(tmp_path):

@@ -195,16 +195,13 @@ def _explained(model: Any, X: Any, y: Any, sample_weight: Any, **offsets: Any) -
     predicted, y = model.predict(X, **offsets), _column("y", y, X)
     truth, weights = _truth(X, y if predicted.ndim == 2 else one_column(y), sample_weight)
     sums, total = _computed((weights * truth.T).sum(axis=-1), weights.sum())
-    if (loss := as_loss(model.loss)).log_link:
-        losses = LossArrays(loss)
-        means = [da.full_like(predicted, sums / total), predicted]
-        deviances = [(weights * da.map_blocks(losses.value, da.log(mean), truth, dtype=float)).sum() for mean in means]
-        about, left = _computed(*deviances)
-        return float(1.0 - left / about)
-    about, missed = _computed(
-        (weights * ((truth - sums / total) ** 2).T).sum(axis=-1), (weights * ((truth - predicted) ** 2).T).sum(axis=-1)
-    )
-    about, missed = np.atleast_1d(about), np.atleast_1d(missed)
+    loss, mean = as_loss(model.loss), sums / total
+    if loss.log_link:
+        value, mean = LossArrays(loss).value, da.full_like(predicted, mean)
+        losses = [da.map_blocks(value, da.log(found), truth, dtype=float) for found in (mean, predicted)]
+    else:
+        losses = [((truth - found) ** 2).T for found in (mean, predicted)]
+    about, missed = map(np.atleast_1d, _computed(*((weights * part).sum(axis=-1) for part in losses)))
     scores = np.where(about > 0.0, 1.0 - missed / np.where(about > 0.0, about, 1.0), np.where(missed > 0.0, 0.0, 1.0))
     return float(scores.mean())
 

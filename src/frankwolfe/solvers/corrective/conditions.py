@@ -105,8 +105,8 @@ class ConditionColumns(ActiveAtoms):
         self.sign = np.where(codes < self.d, 1.0, -1.0)
         self.u = np.clip(w[self.active], self.low[codes], self.high[codes])
         self.rest[self.active] = 0.0
-        self.base = self.objective.predict(self.zero + self.rest).ravel()
-        self.base = self.base if self.base.any() else None
+        fixed = self.zero + self.rest
+        self.base = self.objective.predict(fixed).ravel() if fixed.any() else None
         self.columns, self.place = np.unique(self.active, return_inverse=True)
         self._use(ActiveMatrix.of_columns(self.objective, self.columns))
 
