@@ -9,14 +9,21 @@ LINK = re.compile(r"\[`([\w.]+)`\]\((\.\./[\w/.]+\.py)#L(\d+)\)")
 
 
 def line_of(path: Path, dotted: str) -> int:
-    """Line on which a function, a class or a method (``Class.method``) is defined."""
-    body = ast.parse(path.read_text(encoding="utf-8")).body
+    """Line on which a function, a class, a method (``Class.method``) or a name of a module is defined."""
+    body: list[ast.stmt] = ast.parse(path.read_text(encoding="utf-8")).body
     for name in dotted.split("."):
-        found = [node for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name]
-        if not found:
+        found = next((node for node in body if name in _defined(node)), None)
+        if found is None:
             raise LookupError(f"{path} does not define {dotted}")
-        body, line = found[0].body, found[0].lineno
+        body, line = getattr(found, "body", []), found.lineno
     return line
+
+
+def _defined(node: ast.stmt) -> list[str]:
+    """Names that a statement defines."""
+    if isinstance(node, ast.Assign):
+        return [target.id for target in node.targets if isinstance(target, ast.Name)]
+    return [node.name] if isinstance(node, ast.FunctionDef | ast.ClassDef) else []
 
 
 def relinked(page: str) -> str:

@@ -44,7 +44,7 @@ def test_quoted_parts_are_the_tested_ones():
     files = ("tests/own_parts.py", "src/frankwolfe/methods/estimates/sag.py")
     tested = "".join((ROOT / file).read_text(encoding="utf-8") for file in files)
     blocks = code_blocks(ROOT / "docs" / "extending.md")
-    quoted = [block for block in blocks if block.startswith(("class ", "@lent"))]
+    quoted = [block for block in blocks if block.startswith(("class ", "@defaults_from"))]
     assert len(quoted) == 8
     for block in quoted:
         assert block in tested
@@ -235,10 +235,8 @@ def unknown_files(text):
 
 
 def test_what_a_text_names_and_is_not_there_is_found():
-    text = (
-        "`frankwolfe.rows.samples.Centred`, `frankwolfe.rows.dense.Dense`, `fw.L1Ball`, `fw.L3Ball`, `frankwolfe.rowz`"
-    )
-    assert unknown_names(text) == ["frankwolfe.rows.samples.Centred", "fw.L3Ball", "frankwolfe.rowz"]
+    text = "`frankwolfe.rows.csr.Centred`, `frankwolfe.rows.dense.Dense`, `fw.L1Ball`, `fw.L3Ball`, `frankwolfe.rowz`"
+    assert unknown_names(text) == ["frankwolfe.rows.csr.Centred", "fw.L3Ball", "frankwolfe.rowz"]
     text = (
         "`moves/steps.py`, `methods/steps.py`, [here](../src/frankwolfe/rows/csr.py#L12), `sets/rows.py`, docs/none.md"
     )

@@ -88,7 +88,7 @@ PROBES = {
     "arguments/arrays.py": "frames of other libraries",
     "io/tables.py": "frames of other libraries, and what they hold",
     "store/write_rows.py": "frames of other libraries, and iterators of blocks",
-    "compile/part.py": "the door: defaults are lent to a class that lacks them, and what it has to bring is checked",
+    "compile/part.py": "the door: defaults are added to a class that lacks them, and what it has to bring is checked",
     "compile/numba_backend.py": "verbs: numba finds a part's method while it types a call",
     "methods/base.py": "the door for estimates, directions and step rules",
     "solvers/state.py": "parts, own ones among them, need not say what arrays of a checkpoint must be like",
@@ -122,8 +122,8 @@ def test_attributes_are_looked_for_at_the_doors_only():
 @pytest.mark.parametrize(
     ("part", "home", "table"),
     [
-        ("SquaredHinge", "losses/convex.py", "losses/__init__.py"),
-        ("Tukey", "losses/nonconvex.py", "losses/__init__.py"),
+        ("SquaredHinge", "losses/scalar.py", "losses/__init__.py"),
+        ("Tukey", "losses/scalar.py", "losses/__init__.py"),
         ("OWLBall", "sets/sorted.py", "sets/sorted.py"),
         ("LpBall", "sets/smooth.py", "sets/smooth.py"),
         ("CoordinateAverage", "methods/estimates/sag.py", "methods/registry.py"),

@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 
 from frankwolfe.arguments.arrays import as_targets, as_weights
-from frankwolfe.arguments.names import teaching
-from frankwolfe.arguments.settings import as_budget
+from frankwolfe.arguments.names import as_budget, teaching
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.losses import as_loss
 from frankwolfe.problem import Problem
+from frankwolfe.rows import Samples
 from frankwolfe.rows.observed_entries import Factored, Factors, ObservedEntries, as_places, as_triplets, in_order
-from frankwolfe.rows.samples import Samples
 from frankwolfe.sets.spectral import SampledTraceBall, TraceBall, checked_shape
 from frankwolfe.shards.sources import DataSource
 

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from frankwolfe.compile.waiting import notices_to
+from frankwolfe.compile.kernels import notices_to
 from frankwolfe.summary import verdict
 
 if TYPE_CHECKING:

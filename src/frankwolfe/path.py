@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.arguments.names import teaching
-from frankwolfe.arguments.settings import as_budget, as_seed, as_threads
+from frankwolfe.arguments.names import as_budget, as_seed, as_threads, teaching
 from frankwolfe.best_subset import MOST_NODES, best_subset
-from frankwolfe.compile.waiting import timed
+from frankwolfe.compile.kernels import timed
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.methods.registry import as_method, pick
 from frankwolfe.problem import Problem

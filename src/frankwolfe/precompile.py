@@ -8,8 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.arguments.names import teaching
-from frankwolfe.compile.kernels import compile_above
-from frankwolfe.compile.waiting import timed, waiting
+from frankwolfe.compile.kernels import compile_above, timed, waiting
 from frankwolfe.display import Progress
 from frankwolfe.losses import as_loss
 from frankwolfe.methods.registry import Method, as_method, pick

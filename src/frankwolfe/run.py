@@ -6,11 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from frankwolfe.arguments.names import lookup, teaching
-from frankwolfe.arguments.settings import as_batch_size, as_budget, as_callback, as_flag, as_seed, as_threads
+from frankwolfe.arguments.names import (
+    as_batch_size,
+    as_budget,
+    as_callback,
+    as_flag,
+    as_seed,
+    as_threads,
+    lookup,
+    teaching,
+)
 from frankwolfe.arguments.types import MethodPart, Seed, Weights
+from frankwolfe.compile.kernels import timed, waiting
 from frankwolfe.compile.part import short
-from frankwolfe.compile.waiting import timed, waiting
 from frankwolfe.display import Progress
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.methods.registry import Method, as_method, pick

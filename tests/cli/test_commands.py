@@ -14,7 +14,7 @@ from click.testing import CliRunner
 import frankwolfe as fw
 from frankwolfe.cli import main
 from frankwolfe.cli.output import progress_bar
-from frankwolfe.compile import waiting
+from frankwolfe.compile import kernels
 from frankwolfe.losses import LOSSES
 from frankwolfe.methods.registry import METHODS
 from frankwolfe.path import radius_path
@@ -392,7 +392,7 @@ def test_long_commands_show_progress_unless_quiet(folder, tmp_path, monkeypatch)
 def test_notices_are_shown_behind_the_bar_and_above_it(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     with progress_bar("this", 10.0, "radii"):
-        waiting._listener.get()("compiling this: once")
+        kernels._listener.get()("compiling this: once")
     shown = capsys.readouterr().err
     assert "frankwolfe: compiling this: once" in shown
     assert shown.count("compiling this") > 1

@@ -96,25 +96,25 @@ def test_several_parts_on_a_worker(client, monkeypatch):
     monkeypatch.setattr(loading.Connection, "workers", lambda self: sorted(client.nthreads()) * 2)
     cluster = posed().objective.shards.cluster
     with made(cluster, direct=2):
-        assert cluster.ask(number) == [0, 1, 2, 3]
+        assert cluster.each(number) == [0, 1, 2, 3]
         assert cluster.run(rows) == (ROWS,)
-    assert len(cluster.placement.known()) == 2
+    assert len(cluster.placement.addresses()) == 2
     monkeypatch.setattr(calls, "FAN_IN", 3)
     with made(cluster, by_tasks=1):
         assert cluster.run(rows) == (ROWS,)
 
 
 def test_a_part_has_the_threads_of_its_worker(either):
-    assert either.ask(lambda part: threads_here()) == [1, 1]
+    assert either.each(lambda part: threads_here()) == [1, 1]
 
 
 def test_what_is_forgotten(either):
     handle = either.handle(ONE)
     assert either.run(value_of, handle) == (2.0,)
     key = handle.key
-    assert all(key in kept for kept in either.ask(keys))
+    assert all(key in kept for kept in either.each(keys))
     del handle
-    assert not any(key in kept for kept in either.ask(keys))
+    assert not any(key in kept for kept in either.each(keys))
     assert not either.sent.dropped
 
 
@@ -177,7 +177,7 @@ def test_parts_that_are_elsewhere(cluster):
     for part, home in zip(cluster.parts, reversed(homes), strict=True):
         part.home = home
     with made(cluster, by_tasks=1):
-        assert not any(key in kept for kept in cluster.ask(keys))
+        assert not any(key in kept for kept in cluster.each(keys))
     assert cluster.placement.homes == homes
     assert not cluster.sent.dropped
     with made(cluster, direct=1):

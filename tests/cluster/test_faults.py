@@ -192,7 +192,7 @@ def test_calls_are_given_up_in_the_end(client, monkeypatch):
 
     monkeypatch.setattr(calls, "PAUSE", 0.0)
     cluster = posed().objective.shards.cluster
-    for way in ("told", "gathered"):
+    for way in ("broadcast", "gathered"):
         monkeypatch.setattr(cluster.connection, way, lost)
     with pytest.raises(
         fw.exceptions.ClusterError, match="given up after 6 attempts, the last of which ended with Moved: gone"

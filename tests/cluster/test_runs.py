@@ -111,7 +111,7 @@ def test_nothing_is_kept_that_nobody_holds(client):
     cluster, sizes = problem.objective.shards.cluster, []
     for _ in range(4):
         fw.minimize(problem, tol=1e-10)
-        sizes.append(max(cluster.ask(kept, None)))
+        sizes.append(max(cluster.each(kept, None)))
     assert sizes[-1] <= sizes[0] + 1
     assert sizes[-1] < 12
     assert not cluster.sent.dropped or len(cluster.sent.keys) < 50

@@ -79,7 +79,7 @@ def test_tables_that_parts_lose_are_computed_again_to_the_same_bits(client, inte
 
     def lose(state):
         if state.nit >= 20 and not lost:
-            lost.append(there.objective.shards.cluster.ask(forgotten))
+            lost.append(there.objective.shards.cluster.each(forgotten))
 
     result = fw.minimize(there, "sfw", callback=lose, **given)
     assert lost

@@ -24,18 +24,18 @@ def posed(X, y):
 @pytest.fixture
 def told(client, monkeypatch):
     """What the scheduler is asked, and the messages of tasks that it gets."""
-    found, ask, begun = [], Connection.ask, Submission.begun
+    found, query, submit = [], Connection.query, Submission.submit
 
-    def noted_ask(self, name, **given):
+    def noted_query(self, name, **given):
         found.append(name)
-        return ask(self, name, **given)
+        return query(self, name, **given)
 
-    def noted_begun(self, client, keys):
+    def noted_submit(self, client, keys):
         found.append(len(keys))
-        return begun(self, client, keys)
+        return submit(self, client, keys)
 
-    monkeypatch.setattr(Connection, "ask", noted_ask)
-    monkeypatch.setattr(Submission, "begun", noted_begun)
+    monkeypatch.setattr(Connection, "query", noted_query)
+    monkeypatch.setattr(Submission, "submit", noted_submit)
     return found
 
 
@@ -48,7 +48,7 @@ def test_where_chunks_are_persisted_their_workers_are_known(client, told):
     rows, targets = chunked(X).persist(), chunked(Y).persist()
     dask.distributed.wait([rows, targets])
     problem = posed(rows, targets)
-    homes = problem.objective.shards.cluster.placement.known()
+    homes = problem.objective.shards.cluster.placement.addresses()
     assert told == ["who_has", 2 * len(homes)]
     assert homes == {*client.nthreads()} & {worker for some in client.who_has(rows).values() for worker in some}
 

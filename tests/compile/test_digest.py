@@ -111,7 +111,7 @@ def test_digest_changes_with_each_source_it_covers(tmp_path, monkeypatch):
     file = str(copy / "solvers" / "loop.py")
     before = digest(file)
     assert digest(file) == before
-    for name in ("losses/convex.py", "methods/estimates/sag.py", "problem/linear_bounds.py", "solvers/loop.py"):
+    for name in ("losses/scalar.py", "methods/estimates/sag.py", "problem/linear_bounds.py", "solvers/loop.py"):
         path = copy / name
         path.write_text(path.read_text() + "\n# changed\n")
         assert digest(file) != before, name

@@ -18,7 +18,7 @@ import frankwolfe as fw
 from frankwolfe.compile import kernels as compiled
 from frankwolfe.compile.kernels import Kernel, kernel
 from frankwolfe.compile.verbs import RELAXED
-from frankwolfe.losses.loss_arrays import fill_both, fill_conjugates
+from frankwolfe.losses.base import fill_both, fill_conjugates
 from frankwolfe.rows.dense import dot_row
 from tests import cases
 from tests.own_parts import LogCosh
@@ -32,7 +32,7 @@ from frankwolfe.compile import kernels as compiled
 
 if len(sys.argv) > 1:
     compiled.source_digest = lambda file: sys.argv[1]
-from frankwolfe.losses.loss_arrays import fill_both
+from frankwolfe.losses.base import fill_both
 
 X, y = [[1.0, 2.0], [3.0, -1.0], [0.5, 0.5]], [1, -1, 1]
 problem = fw.Problem(X, y, loss="logistic", constraint=fw.L1Ball(1.0))
@@ -174,7 +174,7 @@ def test_kernels_may_be_met_for_the_first_time_in_threads(tmp_path):
 import json
 import numpy as np
 import frankwolfe as fw
-from frankwolfe.rows import samples as blocks
+import frankwolfe.rows as blocks
 from frankwolfe.shards.local import Threads
 blocks.SMALL, blocks.LEAST, blocks.PER_COLUMN = 0, 20, 0
 X = np.random.default_rng(0).normal(size=(80, 5))

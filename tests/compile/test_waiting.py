@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import sys
-from collections import Counter, namedtuple
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier, Event
@@ -15,27 +14,18 @@ import numpy as np
 import pytest
 
 import frankwolfe as fw
-from frankwolfe.compile import waiting as module
-from frankwolfe.compile.waiting import Stopwatch, Waiting, notices_to
+from frankwolfe.compile import kernels as module
+from frankwolfe.compile.kernels import Stopwatch, Waiting, notices_to
 from frankwolfe.display import Progress
 from frankwolfe.solvers.corrective import fully_corrective as corrective
 
 ROOT = Path(__file__).parents[2]
 
-Stats = namedtuple("Stats", "cache_path cache_misses")
 
-
-class Dispatcher:
-    """What numba tells of a kernel."""
-
-    def __init__(self, path="somewhere"):
-        self.stats = Stats(path, Counter())
-
-    def compile(self, wait, until=None, misses=1):
-        """Load or compile, until an event has happened or for a moment."""
-        with wait.loading(self):
-            self.stats.cache_misses["signature"] += misses
-            sleep(0.03) if until is None else until.wait(60.0)
+def compile_kernel(wait, until=None, cached=True):
+    """Compile until an event has happened, or for a moment."""
+    with wait.compiling(cached):
+        sleep(0.03) if until is None else until.wait(60.0)
 
 
 @pytest.fixture
@@ -43,7 +33,6 @@ def impatient(monkeypatch):
     """Have notices come soon; return the event that one has been printed."""
     monkeypatch.delenv("FRANKWOLFE_QUIET")
     monkeypatch.setattr(module, "NOTICE_AFTER", 0.005)
-    monkeypatch.setattr(module, "POLL", 0.005)
     printed, print_text = Event(), module._print
     monkeypatch.setattr(module, "_print", lambda text: (print_text(text), printed.set()))
     return printed
@@ -58,10 +47,10 @@ def clock(monkeypatch):
 
 
 def test_a_run_says_once_that_it_compiles(impatient, capsys):
-    wait, kernel = Waiting("'sfw' for Logistic"), Dispatcher()
-    kernel.compile(wait, until=impatient)
+    wait = Waiting("'sfw' for Logistic")
+    compile_kernel(wait, until=impatient)
     for _ in range(2):
-        kernel.compile(wait)
+        compile_kernel(wait)
     assert capsys.readouterr().err == (
         "frankwolfe: compiling 'sfw' for Logistic: this happens once, later runs load it from disk\n"
     )
@@ -69,34 +58,34 @@ def test_a_run_says_once_that_it_compiles(impatient, capsys):
 
 def test_short_compilations_add_up(impatient, monkeypatch, clock, capsys):
     monkeypatch.setattr(module, "NOTICE_AFTER", 100.0)
-    wait, kernel = Waiting(), Dispatcher()
+    wait = Waiting()
     for _ in range(2):
-        with wait.loading(kernel):
-            kernel.stats.cache_misses["signature"] += 1
+        with wait.compiling(cached=True):
             clock[0] += 60.0
         assert capsys.readouterr().err == ""
-    kernel.compile(wait, until=impatient)
+    compile_kernel(wait, until=impatient)
     assert "compiling" in capsys.readouterr().err
 
 
 def test_what_is_not_kept_on_disk_is_said_so(impatient, capsys):
-    Dispatcher(path=None).compile(Waiting(), until=impatient)
+    compile_kernel(Waiting(), until=impatient, cached=False)
     assert "once in a process" in capsys.readouterr().err
 
 
 def test_loading_and_quiet_runs_say_nothing(impatient, monkeypatch, capsys):
-    Dispatcher().compile(Waiting(), misses=0)
+    with Waiting().counted():
+        sleep(0.03)
     with notices_to(lambda notice: None):
-        Dispatcher().compile(Waiting())
+        compile_kernel(Waiting())
     monkeypatch.setenv("FRANKWOLFE_QUIET", "1")
-    Dispatcher().compile(Waiting())
+    compile_kernel(Waiting())
     assert capsys.readouterr().err == ""
 
 
 def test_the_progress_bar_shows_the_notice(impatient, capsys):
     pytest.importorskip("tqdm")
     with Progress(True, "sfw", 10.0) as bar, notices_to(lambda notice: (bar.tell(notice), impatient.set())):
-        Dispatcher().compile(Waiting("this"), until=impatient)
+        compile_kernel(Waiting("this"), until=impatient)
     said = capsys.readouterr().err
     assert "frankwolfe: compiling this: this happens once" in said
     assert any("passes [" in line and "compiling this" in line for line in said.replace("\n", "\r").split("\r"))
@@ -119,7 +108,7 @@ def test_compilation_in_the_middle_of_a_run_is_not_charged_to_the_method(clock):
     watch = Stopwatch(waiting=Waiting())
     with watch.charged():
         clock[0] += 0.25
-        with watch.waiting.loading(Dispatcher()):
+        with watch.waiting.counted():
             clock[0] += 2.0
     assert (watch.compile_seconds, watch.seconds) == (2.0, 0.25)
 

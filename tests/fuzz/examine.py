@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.rows import samples as blocks
+import frankwolfe.rows as blocks
 from frankwolfe.solvers.corrective import active_matrix, fully_corrective
 from tests.fuzz.checks import CHECKS, Run
 from tests.fuzz.exact import Recomputed

@@ -9,7 +9,7 @@ import pytest
 
 import frankwolfe as fw
 from frankwolfe.compile.kernels import kernel
-from frankwolfe.losses.loss_arrays import LossArrays
+from frankwolfe.losses.base import LossArrays
 from tests import cases
 
 RNG = np.random.default_rng(0)

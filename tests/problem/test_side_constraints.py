@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.rows import samples as blocks
+import frankwolfe.rows as blocks
 from frankwolfe.solvers.dual_bound import balanced
 from tests import cases
 from tests.fuzz.optimum import PROGRAMS

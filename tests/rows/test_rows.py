@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
+import frankwolfe.rows as blocks
 from frankwolfe.rows import as_rows
-from frankwolfe.rows import samples as blocks
 
 
 @pytest.mark.parametrize("block", [1, 7, 100, 2**18])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import frankwolfe as fw
-from frankwolfe.compile import waiting
+from frankwolfe.compile import kernels
 from frankwolfe.running.certifier import SHARE, CertificateSchedule
 from tests import cases
 
@@ -92,7 +92,7 @@ def test_a_step_rule_that_reads_all_rows_is_charged_for_them(step):
 @interpreted
 def test_time_in_callbacks_and_traces_is_not_the_methods(monkeypatch):
     later = [0.0]
-    monkeypatch.setattr(waiting, "perf_counter", lambda: time.perf_counter() + later[0])
+    monkeypatch.setattr(kernels, "perf_counter", lambda: time.perf_counter() + later[0])
 
     def dawdle(state):
         if state.nit == 1:

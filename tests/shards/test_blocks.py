@@ -8,10 +8,11 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
+import frankwolfe.rows as blocks
 from frankwolfe.linalg.threads import VARIABLES, default_threads
 from frankwolfe.rows import as_rows
-from frankwolfe.rows import samples as blocks
-from frankwolfe.rows.samples import even_parts, parts_by_size
+from frankwolfe.rows.csr import CSR
+from frankwolfe.rows.dense import even_parts
 from frankwolfe.shards.local import Threads
 from frankwolfe.solvers.corrective import active_matrix
 from tests import cases
@@ -29,18 +30,23 @@ def many_blocks(monkeypatch):
     monkeypatch.setattr(active_matrix, "PRODUCTS_PER_HESSIAN_ENTRY", 0.0)
 
 
+def rows_from(starts):
+    """Sparse rows that begin at these entries."""
+    return CSR(np.ones(starts[-1]), np.zeros(starts[-1], np.uint32), starts)
+
+
 @pytest.mark.parametrize("n", [1, 2, 7, 100])
 @pytest.mark.parametrize("entries", [1, 10, 10_000])
 def test_parts_cover_all_rows_once(n, entries):
     counts = np.random.default_rng(n).integers(0, 9, n)
-    for parts in (even_parts(n, 5, entries), parts_by_size(np.concatenate([[0], np.cumsum(counts)]), entries)):
+    for parts in (even_parts(n, 5, entries), rows_from(np.concatenate([[0], np.cumsum(counts)])).cut(entries)):
         assert [i for part in parts for i in range(part.start, part.stop)] == list(range(n))
         assert all(part.stop > part.start for part in parts)
 
 
 def test_parts_have_about_the_size_that_was_asked_for():
     starts = np.arange(0, 10_001, 10)
-    sizes = [starts[part.stop] - starts[part.start] for part in parts_by_size(starts, 500)]
+    sizes = [starts[part.stop] - starts[part.start] for part in rows_from(starts).cut(500)]
     assert 400 <= min(sizes) <= max(sizes) <= 600
     assert max(part.stop - part.start for part in even_parts(1000, 10, 500)) <= 51
 

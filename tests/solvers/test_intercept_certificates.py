@@ -13,7 +13,7 @@ from scipy.special import logsumexp, softmax
 from sklearn.datasets import load_digits, load_wine
 
 import frankwolfe as fw
-from frankwolfe.rows.centred import Centred
+from frankwolfe.rows.dense import Centred
 
 N, D, CLASSES = 24, 4, 3
 

@@ -5,6 +5,7 @@ orders become C order; input whose conversion would lose digits or rows is rejec
 """
 
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from copy import copy
 from typing import Any
@@ -192,6 +193,14 @@ TARGETS = {
 """What losses for classification take, and how to get it from words."""
 
 
+RANGES: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
+    "nonnegative": ("numbers of zero or more", lambda y: y < 0.0),
+    "positive": ("positive numbers", lambda y: y <= 0.0),
+    "classes": ("class numbers 0, 1, ...", lambda y: (y < 0.0) | (y != np.floor(y)) | (y >= 2.0**31)),
+}
+"""Kinds of targets: what they are, and which numbers are refused."""
+
+
 def as_targets(y: Any, n: int, loss: Any) -> np.ndarray:
     """Return the targets as floats, checked against what the loss takes; with offsets as complex numbers."""
     if loss.with_offset:  # complex numbers: targets and offsets
@@ -211,16 +220,11 @@ def as_targets(y: Any, n: int, loss: Any) -> np.ndarray:
         shown = ", ".join(f"{label:g}" for label in labels[:5]) + (", ..." if labels.size > 5 else "")
         hint = ": turn 0/1 into labels with 2 * y - 1" if set(labels) <= {0.0, 1.0} else ""
         raise ValueError(f"y must hold the labels -1 and +1 for {name}, got {shown}{hint}")
-    if kind in ("nonnegative", "positive"):
-        bad = np.flatnonzero(targets < 0.0 if kind == "nonnegative" else targets <= 0.0)
+    if kind in RANGES:
+        what, refused = RANGES[kind]
+        bad = np.flatnonzero(refused(targets))
         if bad.size:
-            what = "numbers of zero or more" if kind == "nonnegative" else "positive numbers"
             raise ValueError(f"y must hold {what} for {name}, got {targets[bad[0]]:g} at entry {bad[0]}")
-    if kind == "classes":
-        bad = np.flatnonzero((targets < 0.0) | (targets != np.floor(targets)) | (targets >= 2.0**31))
-        if bad.size:
-            given = f"{targets[bad[0]]:g} at entry {bad[0]}"
-            raise ValueError(f"y must hold class numbers 0, 1, ... for {name}, got {given}")
     return targets
 
 

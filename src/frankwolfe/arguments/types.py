@@ -1,8 +1,8 @@
 """Names for annotations of values whose class the library cannot know.
 
 Losses, sets, row layouts and the parts of methods may be users' own classes, and each gains the defaults of its kind
-when it is passed in (`frankwolfe.compile.part.lent`). No type checker sees these members, so the names here stand for
-`Any` and say what a value is. Each docstring names the place that lists the members.
+when it is passed in (`frankwolfe.compile.part.defaults_from`). No type checker sees these members, so the names here
+stand for `Any` and say what a value is. Each docstring names the place that lists the members.
 """
 
 from collections.abc import Sequence

@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
-from frankwolfe.arguments.settings import as_flag, as_threads
+from frankwolfe.arguments.names import as_flag, as_threads
 from frankwolfe.certificates.written import require_result
 from frankwolfe.display import Progress
-from frankwolfe.losses.loss_arrays import many
+from frankwolfe.losses.base import many
 from frankwolfe.problem import Problem
 from frankwolfe.problem.rules import ColumnNames
 from frankwolfe.result import Result

@@ -50,7 +50,7 @@ file_type = click.Path(path_type=Path)
 def _silence(ctx: click.Context, param: click.Parameter, quiet: bool) -> bool:
     """Drop notices about compilation until the command ends."""
     if quiet:
-        from frankwolfe.compile.waiting import notices_to
+        from frankwolfe.compile.kernels import notices_to
 
         ctx.with_resource(notices_to(lambda notice: None))
     return quiet

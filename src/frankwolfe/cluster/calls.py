@@ -21,12 +21,12 @@ from dask.distributed import Client, Status
 from dask.task_spec import TaskRef
 from tblib import pickling_support
 
-from frankwolfe.cluster.connection import LOST, Connection, Moved, Placement, TaskError, said, same
+from frankwolfe.cluster.connection import LOST, Connection, Moved, Placement, TaskError, describe, same
 from frankwolfe.cluster.kept import Call, Handle, Missing, Sent, pack, worker_threads
 from frankwolfe.cluster.loading import Chunks, Loader, Submission, listed, named
 from frankwolfe.exceptions import ClusterError
 from frankwolfe.linalg.threads import single_threaded
-from frankwolfe.shards.interface import Task
+from frankwolfe.shards.local import Task
 
 
 @single_threaded
@@ -82,7 +82,7 @@ def answers_of(connection: Connection, recipients: Sequence[PartCall], packed: b
 
     Raise one of `frankwolfe.cluster.connection.LOST` if a message, a part or a worker was lost.
     """
-    replies = connection.told({part.home for part in recipients}, answer_here, [*recipients], packed, forget)
+    replies = connection.broadcast({part.home for part in recipients}, answer_here, [*recipients], packed, forget)
     found = []
     for part in recipients:
         reply = replies.get(part.home)
@@ -182,7 +182,7 @@ class Cluster:
     def __deepcopy__(self, memo: Any) -> "Cluster":
         return self
 
-    def keep_filled(self, answers: list[dict[str, Any]]) -> None:
+    def drop_empty(self, answers: list[dict[str, Any]]) -> None:
         """Drop the parts that have no rows. Every later call compares the rows of a part with its digest.
 
         ``answers`` are facts about each part: its number of ``rows``, its ``digest``, and its size in ``bytes``.
@@ -200,7 +200,7 @@ class Cluster:
         """Run ``task(part, *args)`` on every part and return the sum of the results, added in the order of parts."""
         return self.sums(Call(task, args))
 
-    def ask(self, task: Task, *args: Any) -> list[Any]:
+    def each(self, task: Task, *args: Any) -> list[Any]:
         """Run ``task(part, *args)`` on every part and return the list of results."""
         return self._call(Call(task, args), (), summed=False)
 
@@ -226,7 +226,7 @@ class Cluster:
         try:
             found = self._answers(call.name, self._packed(call, kept), summed, direct)
             if any(isinstance(one, Missing) for one in found):  # a part was moved or reloaded, without its values
-                self.placement.disturbed()
+                self.placement.invalidate()
                 found = self._answers(call.name, self._packed(call, kept, whole=True), summed, direct)
             for one in found:
                 if isinstance(one, Exception):
@@ -237,7 +237,7 @@ class Cluster:
             if not chunks:
                 raise
             cause = error.cause
-            raise ClusterError(f"{chunks} of the data could not be loaded on a worker: {said(cause)}") from cause
+            raise ClusterError(f"{chunks} of the data could not be loaded on a worker: {describe(cause)}") from cause
 
     def _place_parts(self) -> None:
         """Spread the parts over the workers, and choose a worker for each part that has to be loaded."""
@@ -245,7 +245,7 @@ class Cluster:
             self.parts += self.loader.plan()
             self.placement.schedule_query()
             return
-        lost = self.placement.settle()
+        lost = self.placement.update()
         self.connection.forget([part.future for part in lost if part.future is not None])
         for part in lost:
             part.future = None
@@ -292,7 +292,7 @@ class Cluster:
         ]
         if len(found) == len(self.parts):
             return found
-        self.placement.disturbed()
+        self.placement.invalidate()
         return []
 
     def _by_tasks(self, name: str, label: str, packed: bytes, forget: list[str], summed: bool) -> list[Any]:
@@ -312,11 +312,11 @@ class Cluster:
             label_of_part = f"frankwolfe-{name}-{label}-{part.number}"
             answers.append(tasks.add(label_of_part, answer, here, call, forget, part.digest, **place))
         last = _summed_on_workers(tasks, answers, label) if summed else answers
-        futures = tasks.begun(self.client, [*loads, *(task.key for task in last)])
+        futures = tasks.submit(self.client, [*loads, *(task.key for task in last)])
         for part in missing:
             part.future = futures.pop(0)
         try:
-            return self.connection.gathered(futures, self.placement.known())
+            return self.connection.gathered(futures, self.placement.addresses())
         finally:
             for future in futures:
                 future.release()
@@ -325,13 +325,13 @@ class Cluster:
         """Prepare another attempt: wait for the connection, and assume that parts have lost all recipes."""
         if attempt == MOST_ATTEMPTS - 1:
             raise ClusterError(
-                f"a call was given up after {MOST_ATTEMPTS} attempts, the last of which ended with {said(error)}. If "
-                "workers run out of memory, give them more, or start more of them"
+                f"a call was given up after {MOST_ATTEMPTS} attempts, the last of which ended with {describe(error)}. "
+                "If workers run out of memory, give them more, or start more of them"
             ) from error
         sleep(PAUSE * 2**attempt)
         self.connection.wait_until_back(error)
         self.sent.keys.clear()
-        self.placement.disturbed()
+        self.placement.invalidate()
 
 
 def _summed_on_workers(tasks: Submission, answers: list[TaskRef], label: str) -> list[TaskRef]:

@@ -24,9 +24,6 @@ STALLED = 60.0
 """Seconds without activity on any worker after which a call is repeated."""
 
 
-SOON = 5.0
-"""Seconds within which a healthy scheduler processes a message."""
-
 IDLE = "no worker is at work"
 
 
@@ -99,7 +96,7 @@ class Connection:
                 raise TaskError(error) from error
             raise
 
-    def told(self, homes: set[str], function: Callable[..., Awaitable], *args: Any) -> dict[str, Any]:
+    def broadcast(self, homes: set[str], function: Callable[..., Awaitable], *args: Any) -> dict[str, Any]:
         """Run a coroutine on workers, without tasks. Return its result, or its error, by the address of the worker.
 
         Raises
@@ -119,7 +116,7 @@ class Connection:
         except (ClusterError, *LOST):
             raise
         except Exception as error:
-            raise Moved(f"a message could not be passed on: {said(error)}") from error
+            raise Moved(f"a message could not be passed on: {describe(error)}") from error
         finally:
             answers.cancel()  # has no effect on a finished message
 
@@ -127,7 +124,7 @@ class Connection:
         """Return the scheduler's information about each worker, by address."""
         if self.client.status != "running":
             raise ConnectionError("the connection to the scheduler was lost")
-        return self.ask("identity")["workers"]
+        return self.query("identity")["workers"]
 
     @staticmethod
     def _require_workers(homes: set[str], workers: dict[str, Any]) -> None:
@@ -141,7 +138,7 @@ class Connection:
         if not workers:
             return "the cluster has had no workers"
         self._require_workers(homes, workers)
-        busy = self.ask("processing", workers=None)  # None for all: a worker given by name may have left by now
+        busy = self.query("processing", workers=None)  # None for all: a worker given by name may have left by now
         pending = {future.key for future in futures if not future.done()}
         paused = [address for address, about in workers.items() if is_stuck(about)]
         if len(paused) == len(workers) or any(not pending.isdisjoint(busy.get(address, ())) for address in paused):
@@ -153,25 +150,25 @@ class Connection:
         keys = [future.key for future in futures]
         for future in futures:
             future.release()
-        until = monotonic() + SOON
-        while keys and monotonic() < until and any(self.ask("get_task_status", keys=keys).values()):
+        until = monotonic() + 5.0  # a healthy scheduler processes a message sooner
+        while keys and monotonic() < until and any(self.query("get_task_status", keys=keys).values()):
             sleep(0.02)
 
     def workers(self) -> list[str]:
         """Return the addresses of all workers, in order."""
-        return sorted(self.ask("ncores", workers=None))
+        return sorted(self.query("ncores", workers=None))
 
     def holders(self, futures: list[Future]) -> list[tuple[str, ...]]:
         """Return the addresses of the workers that hold each result: an empty tuple for a result that is lost."""
         keys = [future.key for future in futures]
-        found = self.ask("who_has", keys=keys) if keys else {}
+        found = self.query("who_has", keys=keys) if keys else {}
         return [tuple(found.get(key, ())) for key in keys]
 
     def erred(self, keys: list[Any]) -> list[Any]:
         """Return the keys, among ``keys``, of the tasks that ended with an error."""
-        return [key for key, state in self.ask("get_task_status", keys=keys).items() if state == "erred"]
+        return [key for key, state in self.query("get_task_status", keys=keys).items() if state == "erred"]
 
-    def ask(self, name: str, **given: Any) -> Any:
+    def query(self, name: str, **given: Any) -> Any:
         """Call a method of the scheduler and return its reply. Raise `ClusterError` after `PATIENCE` seconds.
 
         Those used are not documented, but the public methods of a client call them. Tried on Dask 2026.8.0.
@@ -200,8 +197,8 @@ class Connection:
         while self.client.status != "running":
             if self.client.status in ("closed", "closing") or monotonic() - begun > PATIENCE:
                 raise ClusterError(
-                    f"the connection to the cluster was lost, and has not come back ({said(error)}): connect again, "
-                    "make the problem anew, and go on with fw.resume if the run kept a checkpoint"
+                    f"the connection to the cluster was lost, and has not come back ({describe(error)}): connect "
+                    "again, make the problem anew, and go on with fw.resume if the run kept a checkpoint"
                 ) from error
             sleep(0.1)
 
@@ -212,22 +209,16 @@ def is_stuck(about: dict[str, Any]) -> bool:
     return about.get("status") == "paused" and not counts.get("executing")
 
 
-def said(error: BaseException | None) -> str:
+def describe(error: BaseException | None) -> str:
     """Return the type and the message of an error as one line.
 
     Examples
     --------
-    >>> said(KeyError("a"))
+    >>> describe(KeyError("a"))
     "KeyError: 'a'"
     """
     return f"{type(error).__name__}: {' '.join(str(error).split())}".removesuffix(": ")
 
-
-GONE = ("cancelled", "error")
-"""States of futures that Dask will not compute again."""
-
-AS_THEY_SHOULD_BE = ("pending", "finished")
-"""States of futures that Dask has computed or can compute."""
 
 LOOK_AGAIN = 5.0
 """Seconds between two searches for idle workers while a worker has several parts."""
@@ -288,25 +279,26 @@ class Placement:
         """Address of the worker of each part."""
         return [part.home for part in self.parts]
 
-    def disturbed(self) -> None:
-        """Force the next `settle` to query the scheduler: workers may have changed."""
+    def invalidate(self) -> None:
+        """Force the next `update` to query the scheduler: workers may have changed."""
         self._next_query = 0.0
 
-    def known(self) -> set[str]:
+    def addresses(self) -> set[str]:
         """Return the addresses of all workers that have a part."""
         return {home for home in self.homes if home is not None}
 
-    def settle(self) -> list[PlacedPart]:
+    def update(self) -> list[PlacedPart]:
         """Query where the parts are, if a query is due, and move parts so that the workers have equally many.
 
         Return the lost parts. Dask loads them again itself if a worker is left. If none was left when a part was lost,
         Dask waits for the part's own worker, so the caller must load the part again.
         """
         states = {None if part.future is None else part.future.status for part in self.parts}
-        if monotonic() < self._next_query and states <= {*AS_THEY_SHOULD_BE}:
+        if monotonic() < self._next_query and states <= {"pending", "finished"}:
             return []
         workers, lost = self.connection.workers(), []
-        futures = {part.number: part.future for part in self.parts if part.future and part.future.status not in GONE}
+        gone = ("cancelled", "error")  # Dask will not compute them again
+        futures = {part.number: part.future for part in self.parts if part.future and part.future.status not in gone}
         holders = dict(zip(futures, self.connection.holders([*futures.values()]), strict=True))
         for part in self.parts:
             holder = next((one for one in holders.get(part.number, ()) if one in workers), None)

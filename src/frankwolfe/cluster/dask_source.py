@@ -1,10 +1,11 @@
 """`DaskSource`: dask collections, whose rows stay on the workers of a cluster."""
 
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from frankwolfe.arguments.arrays import column_names
-from frankwolfe.shards.interface import RemoteRows, RemoteSamples
 from frankwolfe.shards.sources import ONE_PROCESS, DataSource, LoadedData, Refusal
 
 _NO_KINK = "a smooth loss, with rows in several processes"
@@ -17,7 +18,7 @@ class DaskSource(DataSource):
     Dask is imported when the data is loaded.
     """
 
-    name, is_lazy = "a dask collection", True
+    name, in_memory, is_lazy = "a dask collection", "X.compute()", True
     needs = (_NO_KINK,)
     refusals = (
         Refusal(
@@ -31,11 +32,6 @@ class DaskSource(DataSource):
 
     default_batch = 0.01
     """Every step is a round trip to the workers."""
-
-    def require_memory(self, who: str, instead: str = "") -> None:
-        """Raise ValueError."""
-        more = f", or {instead}" if instead else ""
-        raise ValueError(f"{who} needs rows in memory, but X is {self.name}: pass X.compute(){more}")
 
     def with_offset(self, y: Any, offset: Any, loss: Any) -> Any:
         """Return targets and offsets as a dask array of complex numbers, which the workers check."""
@@ -56,3 +52,69 @@ class DaskSource(DataSource):
         means = data.means() if centre and not data.is_sparse else None
         rows = RemoteRows(data.nnz, data.is_sparse, loss.outputs, means)
         return LoadedData(data, RemoteSamples(rows, data.shape[0], loss), column_names(self.X))
+
+
+# --- descriptions of what is on the workers ---------------------------------------------------------------------------
+
+
+class RemoteRows(NamedTuple):
+    """Description of rows on a cluster.
+
+    Attributes
+    ----------
+    entries : int
+        Number of stored entries.
+    is_sparse : bool
+        Whether rows are sparse.
+    outputs : int
+        Number of outputs of a prediction; 0 if predictions are scalars.
+    means : array or None
+        Column means, which are subtracted from dense rows if there is an intercept.
+    """
+
+    entries: int
+    is_sparse: bool
+    outputs: int
+    means: np.ndarray | None = None
+
+    def stored(self) -> int:
+        """Return the number of stored entries, each counted once for each output."""
+        return self.entries * max(1, self.outputs)
+
+    def vectors(self, d: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return uninitialised arrays for an iterate and a gradient."""
+        return np.empty(d), np.empty(d)
+
+    def mean_prediction(self, w: np.ndarray) -> np.ndarray | float:
+        """Return ``means' w``, which centring subtracts from every prediction: a number, or one for each output."""
+        if self.means is None:
+            return np.zeros(self.outputs) if self.outputs else 0.0
+        return self.means @ (w.reshape(-1, self.outputs) if self.outputs else w)
+
+
+class RemoteSamples(NamedTuple):
+    """Description of samples on a cluster, with the attributes of `frankwolfe.rows.Samples` that it can have.
+
+    Attributes
+    ----------
+    rows : RemoteRows
+        Description of the rows.
+    n : int
+        Number of rows.
+    loss : loss
+        The loss, with a shift of the predictions if there is an intercept.
+    """
+
+    rows: RemoteRows
+    n: int
+    loss: Any
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of all predictions: ``(n,)``, or ``(n, outputs)`` for several outputs."""
+        return (self.n, self.rows.outputs) if self.rows.outputs else (self.n,)
+
+    @property
+    def targets(self) -> np.ndarray:
+        """Raise ValueError: the targets are on the cluster, too."""
+        raise ValueError("the targets are on the workers of the cluster, and stay there: keep the y that you passed")

@@ -20,12 +20,10 @@ from dask.distributed import get_worker
 from scipy import sparse
 
 from frankwolfe.losses import as_loss
-from frankwolfe.rows import as_rows
-from frankwolfe.rows.centred import Centred
+from frankwolfe.rows import Samples, as_rows
+from frankwolfe.rows.dense import Centred
 from frankwolfe.rows.multi_output import MultiOutput
-from frankwolfe.rows.samples import Samples
-from frankwolfe.shards.interface import Kept, Task
-from frankwolfe.shards.local import ChunkedRows, Local, Threads
+from frankwolfe.shards.local import ChunkedRows, Kept, Local, Task, Threads
 from frankwolfe.shards.sources import digest
 
 _numbers = count()
@@ -114,10 +112,6 @@ class Handle(Kept):
             self._sent.dropped.append(self.key)
 
 
-def _handle_on_worker(key: str, recipe: Call | None) -> Handle:
-    return Handle(recipe, key=key)
-
-
 class _Packer(cloudpickle.Pickler):
     """Pickler of calls.
 
@@ -134,7 +128,7 @@ class _Packer(cloudpickle.Pickler):
         if isinstance(value, Handle):
             recipe = None if value.key in self.known else value.recipe
             self.known.add(value.key)
-            return _handle_on_worker, (value.key, recipe)
+            return Handle, (recipe, None, (), value.key)
         if type(value) is np.ndarray and value.ndim == 1 and value.dtype == np.float64:
             support = np.flatnonzero(value)
             if 2 * len(support) < len(value):

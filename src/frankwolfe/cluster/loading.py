@@ -104,7 +104,7 @@ class Submission:
         """Add existing tasks as a named layer of the graph. Tasks that were added before may be added again."""
         self._layers[name] = MaterializedLayer(tasks, annotations=rules or None)
 
-    def begun(self, client: Client, keys: list[Any]) -> list[Future]:
+    def submit(self, client: Client, keys: list[Any]) -> list[Future]:
         """Submit all tasks and return the futures of some keys."""
         graph = HighLevelGraph(self._layers, {name: set() for name in self._layers})
         limit = {LIMIT: parse_bytes(dask.config.get(LIMIT)) * max(1, self.loads) + self.room}
@@ -115,13 +115,6 @@ class Submission:
 def listed(keys: Sequence[Any]) -> List:
     """Return a list of references to results, for the arguments of a task. None is passed as None."""
     return List(*(None if key is None else TaskRef(key) for key in keys))
-
-
-RETRIES = 2
-"""Retries of loading a chunk: network file systems fail temporarily."""
-
-UNSEEN = 8
-"""Largest number of parts if the cluster has no workers yet."""
 
 
 class Chunks(NamedTuple):
@@ -181,14 +174,14 @@ class Loader:
         """Group the chunks into parts, with the workers that will load them."""
         homes = self._homes()
         workers = self.connection.workers() if None in homes else []
-        groups, addresses = grouped(homes, workers or [None] * UNSEEN)
+        groups, addresses = grouped(homes, workers or [None] * 8)  # the cluster may have no workers yet
         return [PlacedPart(number, *facts) for number, facts in enumerate(zip(groups, addresses, strict=True))]
 
     def add(self, part: PlacedPart, submission: Submission) -> str:
         """Add the tasks that load a part to a submission. Return the key of the task that returns the part."""
         rows, targets, weights, columns, loss = self.chunks
         keys = [[None if source is None else source[k].key for k in part.chunks] for source in (rows, targets, weights)]
-        rules: dict[str, Any] = {"retries": RETRIES}
+        rules: dict[str, Any] = {"retries": 2}  # network file systems fail temporarily
         if part.home is not None and not self._persisted:  # Dask runs tasks where persisted chunks are
             rules |= {"workers": [part.home], "allow_other_workers": True}
         name = f"frankwolfe-load-{uuid4().hex[:8]}-{part.number}"

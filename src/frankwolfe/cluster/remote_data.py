@@ -7,11 +7,11 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.cluster.calls import Cluster
-from frankwolfe.cluster.dask_source import DaskSource
+from frankwolfe.cluster.dask_source import DaskSource, RemoteSamples
 from frankwolfe.cluster.kept import Call, Handle, Part, arrays_of, local_rows
 from frankwolfe.cluster.loading import chunks_of, client_at_hand
-from frankwolfe.rows.centred import Centred
-from frankwolfe.shards.interface import RemoteSamples, Shards, Task, entry
+from frankwolfe.rows.dense import Centred
+from frankwolfe.shards.local import Shards, Task, entry
 from frankwolfe.shards.sources import digest
 
 
@@ -55,7 +55,7 @@ def facts(part: Part) -> dict[str, Any]:
 
 
 class DaskShards:
-    """Parts of the data on workers; see `frankwolfe.shards.interface.Shards`.
+    """Parts of the data on workers; see `frankwolfe.shards.local.Shards`.
 
     `keep` makes no call: the first call whose task needs the result computes it. `run` is one call to all parts, and
     sums their results in the order of parts.
@@ -146,11 +146,11 @@ class RemoteData(DaskSource):
         """Load the chunks of a dask collection, one part on each worker, and validate them there."""
         chunks = chunks_of(X, y, sample_weight, loss)
         cluster = Cluster(client_at_hand(), chunks)
-        answers = cluster.ask(facts)
+        answers = cluster.each(facts)
         found = [answer for answer in answers if answer["rows"]]
         if not found:
             raise ValueError("X is empty: none of its chunks has a row")
-        cluster.keep_filled(answers)
+        cluster.drop_empty(answers)
         rows = sum(answer["rows"] for answer in found)
         layouts = set().union(*(answer["layouts"] for answer in found))
         if len(layouts) > 1:
@@ -199,7 +199,7 @@ class RemoteData(DaskSource):
 
     def some_rows(self, count: int) -> Any:
         """Return about ``count`` evenly spaced rows, or all if there are fewer, as an array or a CSR array."""
-        found = self.cluster.ask(some_rows, -(-self.shape[0] // count))
+        found = self.cluster.each(some_rows, -(-self.shape[0] // count))
         return sparse.vstack(found, format="csr") if self.is_sparse else np.concatenate(found)
 
     head = some_rows  # the first rows are no nearer than others
@@ -223,6 +223,6 @@ class RemoteData(DaskSource):
         They are ``first + sum_i weight_i (x_i - first) / sum_i weight_i`` with the first row of the data. The mean of a
         constant column is therefore exact, without rounding.
         """
-        first = self.cluster.ask(first_row)[0]
+        first = self.cluster.each(first_row)[0]
         total, weight = self.cluster.run(sum_less, first)
         return first + total / weight

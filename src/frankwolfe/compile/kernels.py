@@ -13,25 +13,26 @@ The cache on disk:
 - Damaged cache files are detected and replaced (`compile/numba_backend.py`).
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from functools import cache, cached_property
+from dataclasses import dataclass, field
+from functools import cache, cached_property, wraps
 from hashlib import sha256
 from pathlib import Path
-from threading import get_ident
-from time import time
+from threading import Lock, Timer, get_ident
+from time import perf_counter, time
 from types import FunctionType
-from typing import Any
-
-from frankwolfe.compile.waiting import waiting
+from typing import Any, TypeVar, cast
 
 PACKAGE = __name__.partition(".")[0]
 
 IMPORTED = time()
 """When this process imported the package."""
 
-COMPILE_ABOVE, SPARSE_FACTOR = 2**21, 4
+COMPILE_ABOVE = 2**21
 """Number of entries of the data above which exact passes and models use kernels; otherwise NumPy and SciPy.
 
 A stored entry of sparse data counts four times: SciPy takes ten times as long as a kernel for a sparse Hessian. Kernels
@@ -59,7 +60,16 @@ _compile_above: ContextVar[int] = ContextVar("compile_above", default=COMPILE_AB
 
 
 @contextmanager
-def python_mode() -> Iterator[None]:
+def _set(variable: ContextVar, value: Any) -> Iterator[None]:
+    """Set a context variable inside the block."""
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)
+
+
+def python_mode() -> AbstractContextManager[None]:
     """Run kernels as plain Python inside the block: slow, but a debugger and ``print`` work in every part.
 
     Examples
@@ -69,11 +79,7 @@ def python_mode() -> Iterator[None]:
     >>> with fw.python_mode():
     ...     result = fw.minimize(problem, method="fw", max_passes=5)
     """
-    token = _interpreted.set(True)
-    try:
-        yield
-    finally:
-        _interpreted.reset(token)
+    return _set(_interpreted, True)
 
 
 def compiling() -> bool:
@@ -81,19 +87,14 @@ def compiling() -> bool:
     return not _interpreted.get()
 
 
-@contextmanager
-def compile_above(entries: int) -> Iterator[None]:
+def compile_above(entries: int) -> AbstractContextManager[None]:
     """Use kernels inside the block for data with more than ``entries`` entries; 0 means for all data."""
-    token = _compile_above.set(entries)
-    try:
-        yield
-    finally:
-        _compile_above.reset(token)
+    return _set(_compile_above, entries)
 
 
 def worth_compiling(entries: int, is_sparse: bool = False) -> bool:
     """Return whether data with this number of entries is large enough for kernels, which take a second to load."""
-    return compiling() and (SPARSE_FACTOR if is_sparse else 1) * entries > _compile_above.get()
+    return compiling() and (4 if is_sparse else 1) * entries > _compile_above.get()
 
 
 @cache
@@ -251,3 +252,152 @@ def raise_stored() -> None:
         error = _errors.pop(get_ident(), None)
         if error is not None:
             raise error
+
+
+# --- time of compiling, and a notice ----------------------------------------------------------------------------------
+#
+# A new combination of loss, set and method takes seconds to compile, once. Without a notice this looks like a hang.
+
+
+Function = TypeVar("Function", bound=Callable)
+
+NOTICE_AFTER = 1.0
+"""Seconds of compilation, excluding loading from the cache, after which the notice appears."""
+
+LATER = ", later runs load it from disk"
+IN_A_PROCESS = " in a process (code with parts of your own is not kept on disk)"
+"""Ends of the notice, with and without a cache."""
+
+Listener = Callable[[str], None]
+
+
+class Waiting:
+    """Timer of a run for importing numba, loading kernels from the cache, and compiling them.
+
+    Attributes
+    ----------
+    seconds : float
+        Total time. Time in which several threads compile at once is counted once.
+    what : str
+        Description of the compiled code, for the notice.
+    """
+
+    def __init__(self, what: str = "numerical code"):
+        self.seconds, self.what = 0.0, what
+        self._lock, self._inside, self._begun = Lock(), 0, 0.0
+        self._compiled, self._notified = 0.0, False
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Add the time of the block to `seconds`. Blocks may be nested, and open in several threads."""
+        with self._lock:
+            if self._inside == 0:
+                self._begun = perf_counter()
+            self._inside += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._inside -= 1
+                if self._inside == 0:
+                    self.seconds += perf_counter() - self._begun
+
+    @contextmanager
+    def compiling(self, cached: bool) -> Iterator[None]:
+        """Issue the notice once the run has compiled for `NOTICE_AFTER` seconds, in this block and earlier ones."""
+        begun, listener = perf_counter(), _listener.get() or _print
+
+        def notify() -> None:
+            self._notified = True
+            listener(f"compiling {self.what}: this happens once{LATER if cached else IN_A_PROCESS}")
+
+        timer = Timer(max(0.0, NOTICE_AFTER - self._compiled), notify)
+        timer.daemon = True
+        if not (self._notified or os.environ.get("FRANKWOLFE_QUIET")):
+            timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            self._compiled += perf_counter() - begun
+
+
+_current: ContextVar[Waiting] = ContextVar("waiting")
+_outside = Waiting()  # for kernels called outside of a run
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+
+def waiting() -> Waiting:
+    """Return the timer of the current run."""
+    return _current.get(_outside)
+
+
+def timed(function: Function) -> Function:
+    """Decorate a function to run with a new `Waiting` timer."""
+
+    @wraps(function)
+    def run(*args, **kwargs):
+        with _set(_current, Waiting()):
+            return function(*args, **kwargs)
+
+    return cast(Function, run)
+
+
+@dataclass
+class Stopwatch:
+    """Times of a run: of the method, of its certificates (which are included), and of compilation (which is not)."""
+
+    seconds: float = 0.0
+    certificate_seconds: float = 0.0
+    waiting: Waiting = field(default_factory=waiting)
+    earlier_compile_seconds: float = 0.0
+
+    @property
+    def compile_seconds(self) -> float:
+        """Time of importing numba, loading kernels from the cache, and compiling."""
+        return self.earlier_compile_seconds + self.waiting.seconds
+
+    def charged(self, certificate: bool = False) -> "Charged":
+        """Return a context manager that adds the time of its block, without compilation, to that of the method.
+
+        With ``certificate``, the time is also added to that of certificates.
+        """
+        return Charged(self, certificate)
+
+    def state(self) -> dict[str, float]:
+        """Return the times as state entries."""
+        names = ("seconds", "certificate_seconds", "compile_seconds")
+        return {name: getattr(self, name) for name in names}
+
+    def restore(self, state: Mapping[str, float]) -> None:
+        """Set the times from a saved state."""
+        self.seconds, self.certificate_seconds = state["seconds"], state["certificate_seconds"]
+        self.earlier_compile_seconds = state["compile_seconds"]
+
+
+class Charged:
+    """Context manager of `Stopwatch.charged`. As a generator it would cost several per cent of a small problem."""
+
+    __slots__ = ("begun", "certificate", "compiled", "watch")
+
+    def __init__(self, watch: Stopwatch, certificate: bool):
+        self.watch, self.certificate = watch, certificate
+
+    def __enter__(self) -> None:
+        self.compiled, self.begun = self.watch.waiting.seconds, perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        compiled = self.watch.waiting.seconds - self.compiled
+        seconds = max(0.0, perf_counter() - self.begun - compiled)
+        self.watch.seconds += seconds
+        self.watch.certificate_seconds += seconds if self.certificate else 0.0
+
+
+def notices_to(listener: Listener) -> AbstractContextManager[None]:
+    """Pass notices to a function inside the block, instead of printing them to stderr."""
+    return _set(_listener, listener)
+
+
+def _print(text: str) -> None:
+    if sys.stderr is not None:  # None in programs started without stderr
+        print(f"frankwolfe: {text}", file=sys.stderr, flush=True)

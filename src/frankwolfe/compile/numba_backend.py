@@ -24,9 +24,8 @@ from numba.core.cpu import CPUContext
 from numba.extending import intrinsic, overload
 from numba.np import arrayobj
 
-from frankwolfe.compile.kernels import sources_changed
-from frankwolfe.compile.verbs import RELAXED, VARIANTS, ask, chosen, hint, where
-from frankwolfe.compile.waiting import waiting
+from frankwolfe.compile.kernels import sources_changed, waiting
+from frankwolfe.compile.verbs import RELAXED, VARIANTS, call_back, chosen, hint, where
 
 RELAXED_ARITHMETIC = {"reassoc"}
 """LLVM may reorder the additions of a `relaxed` routine, and nothing else: no fused products, no reciprocals in place
@@ -37,22 +36,18 @@ of quotients. All other code rounds as written, so that results are the same on 
 def jit(function: Callable, cache: bool) -> Any:
     """Return numba's dispatcher of a kernel. Raise RuntimeError if ``cache`` is True and no folder is writable."""
     options: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-    dispatcher: Any = numba.njit(cache=cache, pipeline_class=KernelCompiler, **options)(function)
+    compiler = KernelCompiler if cache else UncachedCompiler
+    dispatcher: Any = numba.njit(cache=cache, pipeline_class=compiler, **options)(function)
     if cache:
         dispatcher._cache._cache_file = CheckedCacheFile.instead_of(dispatcher._cache._cache_file)
-    _watch(dispatcher)
+    load = dispatcher._compile_for_args  # numba calls it for a new signature: it loads, or compiles
+
+    def timed_load(*args: Any, **kwargs: Any) -> Any:
+        with waiting().counted():
+            return load(*args, **kwargs)
+
+    dispatcher._compile_for_args = timed_load
     return dispatcher
-
-
-def _watch(dispatcher: Any) -> None:
-    """Time the loading and compiling of a dispatcher, by wrapping the method that numba calls for a new signature."""
-    plain = dispatcher._compile_for_args
-
-    def compile_for_args(*args: Any, **kwargs: Any) -> Any:
-        with waiting().loading(dispatcher):
-            return plain(*args, **kwargs)
-
-    dispatcher._compile_for_args = compile_for_args
 
 
 def has_type(value: Any) -> bool:
@@ -71,18 +66,6 @@ def has_type(value: Any) -> bool:
 
 COUNTING = ("NRT_incref", "NRT_decref")
 """Functions of numba's runtime that count references to an array."""
-
-WITHOUT_ALLOCATION = {
-    *COUNTING,
-    "NRT_Free",
-    "NRT_MemInfo_call_dtor",
-    "NRT_MemInfo_data_fast",
-    "NRT_adapt_ndarray_from_python",
-}
-"""Functions of numba's runtime that occur in kernels which neither allocate nor return an array."""
-
-UNCOUNTED = "\n".join(f"define void @{name}(ptr %array) alwaysinline {{ ret void }}" for name in COUNTING)
-"""Empty replacements of the functions that count references, for such kernels."""
 
 
 class LinkedLibrary(JITCodeLibrary):
@@ -127,7 +110,8 @@ class KernelLibrary(JITCodeLibrary):
         link_callees(self)
         functions = [function.name for function in self._final_module.functions]
         runtime = {name for name in (*functions, *self.wrapper.globals) if name.startswith("NRT_")}
-        if runtime <= WITHOUT_ALLOCATION:
+        others = "NRT_Free NRT_MemInfo_call_dtor NRT_MemInfo_data_fast NRT_adapt_ndarray_from_python"
+        if runtime <= {*COUNTING, *others.split()}:
             self._stop_counting()
         for function in self._final_module.functions:
             # No other module calls these functions, so LLVM may inline and delete them. Those of numba's runtime are
@@ -139,7 +123,8 @@ class KernelLibrary(JITCodeLibrary):
 
     def _stop_counting(self) -> None:
         """Replace the functions that count references by empty ones."""
-        module, plain = binding.parse_assembly(UNCOUNTED), self._final_module
+        empty = (f"define void @{name}(ptr %array) alwaysinline {{ ret void }}" for name in COUNTING)
+        module, plain = binding.parse_assembly("\n".join(empty)), self._final_module
         module.name, module.triple, module.data_layout = plain.name, plain.triple, plain.data_layout
         module.link_in(plain)  # existing definitions take precedence
         for name in COUNTING:
@@ -173,39 +158,40 @@ def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
         setattr(owner, name, before)
 
 
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """Pause Python's garbage collector inside the block."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
 class KernelCompiler(Compiler):
     """Compiles a kernel as one piece."""
+
+    cached = True
 
     def compile_extra(self, func: Any) -> Any:
         """Compile a function, with its callees as `LinkedLibrary`. The caller holds numba's global lock.
 
         The collector would take a tenth of the time: numba makes millions of objects, of which few are garbage.
         """
-        generator = self.state.targetctx.codegen()
+        generator, collecting = self.state.targetctx.codegen(), gc.isenabled()
         self.state.library = KernelLibrary(generator, func.__qualname__)
         self.state.library.enable_object_caching()
-        with (
-            _replaced(generator, "_library_class", LinkedLibrary),
-            _replaced(arrayobj, "raise_with_shape_context", refuse_shapes),
-            _replaced(CPUContext, "create_cfunc_wrapper", lambda *_: None),  # of callees, for callers written in C
-            _without_collector(),
-        ):
-            found = super().compile_extra(func)
+        gc.disable()
+        try:
+            with (
+                waiting().compiling(self.cached),
+                _replaced(generator, "_library_class", LinkedLibrary),
+                _replaced(arrayobj, "raise_with_shape_context", refuse_shapes),
+                _replaced(CPUContext, "create_cfunc_wrapper", lambda *_: None),  # of callees, for callers written in C
+            ):
+                found = super().compile_extra(func)
+        finally:
+            if collecting:
+                gc.enable()
         for environment in found._find_referenced_environments():
             generator.set_env(environment.env_name, environment)
         return found
+
+
+class UncachedCompiler(KernelCompiler):
+    """Compiles a kernel that is not cached on disk."""
+
+    cached = False
 
 
 # --- verbs and routines --------------------------------------------------------------------------------------------
@@ -224,7 +210,7 @@ def teach_numba() -> None:
             overload(where, strict=False)(lambda condition, a, b: chosen)
             overload(refuse_shapes)(lambda source, target: refuse_shapes)
             _teach_hint()
-            _teach_ask()
+            _teach_call_back()
         for function, variants in VARIANTS.items():
             if function not in _known:
                 options: Any = {"fastmath": RELAXED_ARITHMETIC if function in RELAXED else False}
@@ -270,10 +256,10 @@ def _teach_hint() -> None:
         return hinted
 
 
-def _teach_ask() -> None:
-    """Compile `verbs.ask` to a call of the function at the address."""
+def _teach_call_back() -> None:
+    """Compile `verbs.call_back` to a call of the function at the address."""
 
-    def call(typingctx, address, question, answer):
+    def call(typingctx, address, argument, result):
         def lower(context, builder, signature, args):
             arrays = [
                 arrayobj.make_array(kind)(context, builder, found)
@@ -284,16 +270,16 @@ def _teach_ask() -> None:
             builder.call(builder.inttoptr(args[0], kind.as_pointer()), pointers)
             return context.get_dummy_value()
 
-        return types.void(address, question, answer), lower
+        return types.void(address, argument, result), lower
 
     instruction: Any = intrinsic(call)
 
-    @overload(ask, strict=False)
-    def _(address, question, answer):
-        def asked(address, question, answer):
-            instruction(address, question, answer)
+    @overload(call_back, strict=False)
+    def _(address, argument, result):
+        def called(address, argument, result):
+            instruction(address, argument, result)
 
-        return asked
+        return called
 
 
 # --- cache files ---------------------------------------------------------------------------------------------------

@@ -94,17 +94,17 @@ def part(cls: type[Part]) -> type[Part]:
     return cls
 
 
-def lent(methods: type) -> Callable[[type[Part]], type[Part]]:
+def defaults_from(methods: type) -> Callable[[type[Part]], type[Part]]:
     """Return a class decorator that copies missing members from the class ``methods``: NamedTuples cannot inherit."""
 
-    def lend(kind: type[Part]) -> type[Part]:
+    def add(kind: type[Part]) -> type[Part]:
         for source in methods.__mro__[:-1]:
             for name, method in vars(source).items():
                 if not name.startswith("__") and not hasattr(kind, name):
                     setattr(kind, name, method)
         return kind
 
-    return lend
+    return add
 
 
 def _restored(kind: Any, *fields: Any) -> Any:

@@ -12,14 +12,14 @@ copies the fields it needs into locals before its loop: a field read inside the 
 from collections.abc import Callable
 from ctypes import CFUNCTYPE, c_void_p
 from functools import wraps
-from typing import TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 
 Function = TypeVar("Function", bound=Callable)
 
-ASKED = CFUNCTYPE(None, c_void_p, c_void_p)
-"""C type of the callbacks that `ask` calls: a function of two addresses."""
+CALLBACK = CFUNCTYPE(None, c_void_p, c_void_p)
+"""C type of the callbacks that `call_back` calls: a function of two addresses."""
 
 VARIANTS: dict[Callable, tuple[Callable, ...]] = {}
 """What numba compiles for a call of a function: for a verb, whose tuple is empty, the method of its first argument; for
@@ -29,16 +29,18 @@ RELAXED: set[Callable] = set()
 """The routines whose sums the compiler may reorder."""
 
 
-def verb(function: Function) -> Function:
-    """Turn a function without a body into a verb, which calls its first argument's method of the same name."""
-    name = function.__name__
+def verb(name: str) -> Callable[..., Any]:
+    """Return the verb of a name: a function that calls its first argument's method of that name.
 
-    @wraps(function)
+    Below, a comment beside each verb lists its arguments and says what it returns or does.
+    """
+
     def call(part, *args):
         return getattr(part, name)(*args)
 
+    call.__name__ = call.__qualname__ = name
     VARIANTS[call] = ()
-    return cast("Function", call)
+    return call
 
 
 def routine(function: Function) -> Function:
@@ -106,45 +108,19 @@ def contract(p, q):
 
 # --- rows: how x_i is stored -------------------------------------------------------------------------------
 
-
-@verb
-def row_size(rows, i):
-    """Return the number of stored entries of row ``i``."""
-
-
-@verb
-def row_item(rows, i, at):
-    """Return column and value of the stored entry number ``at`` of row ``i``."""
-
-
-@verb
-def row_dot(rows, i, v):
-    """Return the inner product of row ``i`` with the dense vector ``v``."""
-
-
-@verb
-def row_add(rows, i, c, r):
-    """Add ``c`` times row ``i`` to the dense vector ``r``, in place."""
-
-
-@verb
-def row_entry(rows, i, j):
-    """Return entry ``j`` of row ``i``."""
-
-
-@verb
-def row_sandwich(rows, i, left, right):
-    """Return the prediction of row ``i`` for the weight matrix ``left right'``."""
-
-
-@verb
-def row_add_tracked(rows, i, c, r, bounds, starts, flip):
-    """Add ``c`` times row ``i`` to ``r`` and raise the bounds of a lazy argmax over ``r``, in one pass."""
-
-
-@verb
-def row_add_grouped(rows, i, c, r, groups):
-    """Add ``c`` times row ``i`` to ``r`` and update the bounds of a tracker over groups of entries, in one pass."""
+row_size = verb("row_size")  # (rows, i): the number of stored entries of row `i`
+row_item = verb("row_item")  # (rows, i, at): column and value of the stored entry number `at` of row `i`
+row_dot = verb("row_dot")  # (rows, i, v): the inner product of row `i` with the dense vector `v`
+row_add = verb("row_add")  # (rows, i, c, r): add `c` times row `i` to the dense vector `r`, in place
+row_entry = verb("row_entry")  # (rows, i, j): entry `j` of row `i`
+# (rows, i, left, right): the prediction of row `i` for the weight matrix `left right'`
+row_sandwich = verb("row_sandwich")
+# (rows, i, c, r, bounds, starts, flip): add `c` times row `i` to `r` and raise the bounds of a lazy argmax over `r`,
+# in one pass
+row_add_tracked = verb("row_add_tracked")
+# (rows, i, c, r, groups): add `c` times row `i` to `r` and update the bounds of a tracker over groups of entries, in
+# one pass
+row_add_grouped = verb("row_add_grouped")
 
 
 # --- prefetching: load memory into the cache before it is used; affects the time only -----------------------------
@@ -154,17 +130,15 @@ def hint(array, k):
     """Prefetch entry ``k`` of an array: one instruction when compiled, nothing in Python."""
 
 
-@verb
-def fetch_row(rows, i):
-    """Prefetch the stored entries of row ``i``."""
+fetch_row = verb("fetch_row")  # (rows, i): prefetch the stored entries of row `i`
 
 
 # --- callbacks: code that cannot be compiled is called by its address ----------------------------------------------
 
 
-def ask(address, question, answer):
-    """Call the function at ``address`` with the addresses of two contiguous float64 arrays. It fills ``answer``."""
-    ASKED(int(address))(question.ctypes.data, answer.ctypes.data)
+def call_back(address, argument, result):
+    """Call the function at ``address`` with the addresses of two contiguous float64 arrays. It fills the second one."""
+    CALLBACK(int(address))(argument.ctypes.data, result.ctypes.data)
 
 
 # --- numbers or arrays: losses serve both ---------------------------------------------------------------------------
@@ -182,55 +156,21 @@ def chosen(condition, a, b):
 
 # --- losses: f(z, y) of one sample ---------------------------------------------------------------------------
 
-
-@verb
-def value(loss, z, y):
-    """Return the loss of the prediction ``z`` for the target ``y``."""
-
-
-@verb
-def derivative(loss, z, y):
-    """Return the first derivative in ``z``."""
-
-
-@verb
-def smoothed_derivative(loss, z, y, beta):
-    """Return the first derivative in ``z`` of the loss, smoothed with the parameter ``beta`` if it has kinks."""
-
-
-@verb
-def kink_slopes(loss, y):
-    """Return the slopes to the left and right of the kink at ``z = y``, for a loss with a kink."""
-
-
-@verb
-def curvature(loss, z, y):
-    """Return the second derivative in ``z``, one-sided at a jump; for several outputs a diagonal upper bound."""
-
-
-@verb
-def hessian_product(loss, z, y, q):
-    """Return the Hessian-vector product with ``q``, for losses of several outputs."""
-
-
-@verb
-def residual(loss, z, y, a):
-    """Return ``f(z) + f*(a) - <a, z>``, zero where ``a`` is the derivative at ``z`` and positive elsewhere."""
-
-
-@verb
-def conjugate(loss, a, y):
-    """Return ``f*(a) = sup_z <a, z> - f(z)``, infinite where that is not bounded."""
-
-
-@verb
-def nearest_slope(loss, a, y):
-    """Return a slope near ``a`` at which the conjugate is finite."""
-
-
-@verb
-def smoothness(loss):
-    """Return the smallest known Lipschitz constant ``L`` of the derivative."""
+value = verb("value")  # (loss, z, y): the loss of the prediction `z` for the target `y`
+derivative = verb("derivative")  # (loss, z, y): the first derivative in `z`
+# (loss, z, y, beta): the first derivative in `z` of the loss, smoothed with the parameter `beta` if it has kinks
+smoothed_derivative = verb("smoothed_derivative")
+# (loss, y): the slopes to the left and right of the kink at `z = y`, for a loss with a kink
+kink_slopes = verb("kink_slopes")
+# (loss, z, y): the second derivative in `z`, one-sided at a jump; for several outputs a diagonal upper bound
+curvature = verb("curvature")
+# (loss, z, y, q): the Hessian-vector product with `q`, for losses of several outputs
+hessian_product = verb("hessian_product")
+# (loss, z, y, a): `f(z) + f*(a) - <a, z>`, zero where `a` is the derivative at `z` and positive elsewhere
+residual = verb("residual")
+conjugate = verb("conjugate")  # (loss, a, y): `f*(a) = sup_z <a, z> - f(z)`, infinite where that is not bounded
+nearest_slope = verb("nearest_slope")  # (loss, a, y): a slope near `a` at which the conjugate is finite
+smoothness = verb("smoothness")  # (loss): the smallest known Lipschitz constant `L` of the derivative
 
 
 def _curvature_of_outputs(loss, z, y, q):
@@ -245,156 +185,57 @@ def curvature_along(loss, z, y, q):
 
 # --- points of R^d: the iterate and the atoms ----------------------------------------------------------------
 
-
-@verb
-def prediction(point, rows, i):
-    """Return the inner product of row ``i`` with a point."""
-
-
-@verb
-def inner(point, r):
-    """Return the inner product of a point with the dense vector ``r``."""
-
-
-@verb
-def deposit(atom, iterate, c):
-    """Add ``c`` times an atom to the iterate, in place."""
-
-
-@verb
-def coordinate(atom):
-    """Return an atom with one non-zero entry as a `frankwolfe.sets.atoms.Hot`."""
-
-
-@verb
-def accept(iterate, left, right, c):
-    """Add ``c left right'`` to the iterate, in place."""
-
-
-@verb
-def compress(iterate):
-    """Reduce the rank of a factored iterate to free columns of its factors."""
-
-
-@verb
-def shrink(iterate, c):
-    """Multiply the iterate by ``c``, in place."""
+prediction = verb("prediction")  # (point, rows, i): the inner product of row `i` with a point
+inner = verb("inner")  # (point, r): the inner product of a point with the dense vector `r`
+deposit = verb("deposit")  # (atom, iterate, c): add `c` times an atom to the iterate, in place
+coordinate = verb("coordinate")  # (atom): an atom with one non-zero entry as a `frankwolfe.sets.atoms.Hot`
+accept = verb("accept")  # (iterate, left, right, c): add `c left right'` to the iterate, in place
+compress = verb("compress")  # (iterate): reduce the rank of a factored iterate to free columns of its factors
+shrink = verb("shrink")  # (iterate, c): multiply the iterate by `c`, in place
 
 
 # --- trackers: state about r that makes the oracle of a set cheap -----------------------------------------------
 
-
-@verb
-def add_row(tracker, rows, i, c, r):
-    """Add ``c`` times row ``i`` to ``r`` and update the tracker."""
-
-
-@verb
-def rebuild(tracker, r):
-    """Rebuild the tracker after a change of all of ``r``."""
-
-
-@verb
-def leader(tracker, r):
-    """Return the position of the entry (or group) of ``r`` with the largest key."""
-
-
-@verb
-def recount(tracker, r):
-    """Compute the leading singular vectors, or eigenvectors, of ``r`` and store them in the tracker."""
-
-
-@verb
-def fill(pieces, r, room):
-    """Write the vertex that minimises ``<r, s>`` over a product of sets into ``room``, piece by piece."""
+add_row = verb("add_row")  # (tracker, rows, i, c, r): add `c` times row `i` to `r` and update the tracker
+rebuild = verb("rebuild")  # (tracker, r): rebuild the tracker after a change of all of `r`
+leader = verb("leader")  # (tracker, r): the position of the entry (or group) of `r` with the largest key
+# (tracker, r): compute the leading singular vectors, or eigenvectors, of `r` and store them in the tracker
+recount = verb("recount")
+# (pieces, r, room): write the vertex that minimises `<r, s>` over a product of sets into `room`, piece by piece
+fill = verb("fill")
 
 
 # --- sets, estimates, directions, steps ----------------------------------------------------------------------
 
-
-@verb
-def oracle(constraint, tracker, r):
-    """Return the atom of the set that minimises ``<r, s>`` (the linear minimisation oracle)."""
-
-
-@verb
-def refresh(estimate, samples, iterate, gradient, batch, upcoming, t):
-    """Update the gradient estimate from the batch, before the direction calls the oracle; the next batch is known."""
-
-
-@verb
-def pull(side, gradient, iterate, kept, t):
-    """Update the term of the side constraints in the gradient estimate, whose old value has been scaled by ``kept``."""
-
-
-@verb
-def follow(estimate, samples, iterate, move, gradient, batch, upcoming, t):
-    """Update the gradient estimate after the move is chosen and before the iterate moves."""
-
-
-@verb
-def gradient_point(direction, iterate, t):
-    """Return the point at which the direction needs the gradient: by default the iterate."""
-
-
-@verb
-def choose(direction, constraint, gradient, iterate):
-    """Return the move that the direction chooses."""
-
-
-@verb
-def slope(move, gradient, iterate):
-    """Return ``-<r, direction>``, the rate of decrease of the linear model along the move."""
-
-
-@verb
-def shift(move, rows, i, z):
-    """Return ``x_i' direction`` given the current prediction ``z = x_i' w``."""
-
-
-@verb
-def target_prediction(move, rows, i):
-    """Return ``x_i' s`` for the vertex ``s`` that the move leads to."""
-
-
-@verb
-def spread(move, norms, iterate):
-    """Return an upper bound on ``||X direction||`` from the norms of the columns."""
-
-
-@verb
-def active_count(move):
-    """Return the number of active atoms."""
-
-
-@verb
-def max_step(move):
-    """Return the largest feasible step."""
-
-
-@verb
-def apply(move, iterate, gamma):
-    """Move the iterate by a step ``gamma`` along the move, in place."""
-
-
-@verb
-def length(step, move, samples, gradient, iterate, t):
-    """Return the step size ``gamma_t`` along the move."""
+# (constraint, tracker, r): the atom of the set that minimises `<r, s>` (the linear minimisation oracle)
+oracle = verb("oracle")
+# (estimate, samples, iterate, gradient, batch, upcoming, t): update the gradient estimate from the batch, before the
+# direction calls the oracle; the next batch is known
+refresh = verb("refresh")
+# (side, gradient, iterate, kept, t): update the term of the side constraints in the gradient estimate, whose old
+# value has been scaled by `kept`
+pull = verb("pull")
+# (estimate, samples, iterate, move, gradient, batch, upcoming, t): update the gradient estimate after the move is
+# chosen and before the iterate moves
+follow = verb("follow")
+# (direction, iterate, t): the point at which the direction needs the gradient: by default the iterate
+gradient_point = verb("gradient_point")
+choose = verb("choose")  # (direction, constraint, gradient, iterate): the move that the direction chooses
+# (move, gradient, iterate): `-<r, direction>`, the rate of decrease of the linear model along the move
+slope = verb("slope")
+shift = verb("shift")  # (move, rows, i, z): `x_i' direction` given the current prediction `z = x_i' w`
+target_prediction = verb("target_prediction")  # (move, rows, i): `x_i' s` for the vertex `s` that the move leads to
+spread = verb("spread")  # (move, norms, iterate): an upper bound on `||X direction||` from the norms of the columns
+active_count = verb("active_count")  # (move): the number of active atoms
+max_step = verb("max_step")  # (move): the largest feasible step
+apply = verb("apply")  # (move, iterate, gamma): move the iterate by a step `gamma` along the move, in place
+length = verb("length")  # (step, move, samples, gradient, iterate, t): the step size `gamma_t` along the move
 
 
 # --- lines: the objective along a move ------------------------------------------------------------------------
 
-
-@verb
-def search(step, line, fall, most, t):
-    """Return the step size of a line-search rule, at most ``most``; ``fall`` is minus the estimated slope."""
-
-
-@verb
-def along(line, gamma):
-    """Return the objective, and its first and second derivative in ``gamma``, at the point ``gamma`` of the line."""
-
-
-@verb
-def squares(line):
-    """Return ``sum_i p_i q_i^2``, where ``q_i`` is the change of prediction ``i`` for a step of 1."""
+# (step, line, fall, most, t): the step size of a line-search rule, at most `most`; `fall` is minus the estimated slope
+search = verb("search")
+# (line, gamma): the objective, and its first and second derivative in `gamma`, at the point `gamma` of the line
+along = verb("along")
+squares = verb("squares")  # (line): `sum_i p_i q_i^2`, where `q_i` is the change of prediction `i` for a step of 1

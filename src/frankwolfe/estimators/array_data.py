@@ -16,8 +16,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from frankwolfe.arguments.arrays import FLOATS, as_offset, as_raw_weights, checked_sparse
-from frankwolfe.problem.data import source_of
 from frankwolfe.problem.requirements import require_memory
+from frankwolfe.shards.sources import source_of
 
 
 def functions_for(X: Any) -> ModuleType:

@@ -24,8 +24,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from frankwolfe.advice import advice_on
 from frankwolfe.arguments.arrays import FLOATS, checked_sparse, refuse_dates
-from frankwolfe.arguments.names import advice, nearest
-from frankwolfe.arguments.settings import warn_user
+from frankwolfe.arguments.names import advice, nearest, warn_user
 from frankwolfe.best_subset import best_subset
 from frankwolfe.certificates.ranges import Ranges, ranges
 from frankwolfe.certificates.verifier import Certificate

@@ -21,10 +21,10 @@ from frankwolfe.cluster.loading import client_at_hand, column_array, is_frame, m
 from frankwolfe.cluster.target_survey import survey_targets
 from frankwolfe.estimators import array_data
 from frankwolfe.losses import as_loss
-from frankwolfe.losses.loss_arrays import LossArrays
+from frankwolfe.losses.base import LossArrays
 from frankwolfe.methods.registry import as_method
-from frankwolfe.problem.data import source_of
 from frankwolfe.problem.requirements import check_source
+from frankwolfe.shards.sources import source_of
 
 LEFT_BEHIND = ("result_", "_ends", "_streams", "cv_results_", "scores_", "feature_names_in_")
 """Attributes that are not sent to workers. Feature names are checked before."""

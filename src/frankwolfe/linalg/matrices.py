@@ -185,7 +185,7 @@ def eliminated(H: np.ndarray, cross: np.ndarray, total: np.ndarray) -> np.ndarra
     """Return the Hessian in the weights after eliminating the intercept: ``H - cross' total^+ cross``.
 
     The difference loses digits if the means of columns are large. If rows are available, form ``H`` from centred
-    columns instead (see `frankwolfe.rows.centred.Centred`).
+    columns instead (see `frankwolfe.rows.dense.Centred`).
 
     Parameters
     ----------

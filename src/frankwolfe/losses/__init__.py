@@ -21,10 +21,9 @@ from typing import Any
 from frankwolfe.arguments.names import lookup
 from frankwolfe.compile.part import require
 from frankwolfe.losses.base import KINKED_METHODS, LOSS_METHODS, VECTOR_METHODS, completed
-from frankwolfe.losses.convex import Huber, Logistic, ModifiedHuber, Squared, SquaredHinge
 from frankwolfe.losses.kinked import Hinge, Pinball
 from frankwolfe.losses.log_link import Gamma, Poisson, Tweedie
-from frankwolfe.losses.nonconvex import Cauchy, Sigmoid, Tukey
+from frankwolfe.losses.scalar import Cauchy, Huber, Logistic, ModifiedHuber, Sigmoid, Squared, SquaredHinge, Tukey
 from frankwolfe.losses.vector import Multinomial, MultitaskSquared
 
 __all__ = [

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.part import finite, lent
+from frankwolfe.compile.part import defaults_from, finite
 from frankwolfe.compile.verbs import derivative, kink_slopes, where
 from frankwolfe.losses.base import clipped, is_near, loss
 
@@ -69,7 +69,7 @@ class KinkedLoss:
 
 
 @loss(targets="labels", neighbours=("squared-hinge", "modified-huber"))
-@lent(KinkedLoss)
+@defaults_from(KinkedLoss)
 class Hinge(NamedTuple):
     """Hinge, ``max(0, 1 - y z)``, for labels -1 and +1: the loss of support vector machines.
 
@@ -86,7 +86,7 @@ class Hinge(NamedTuple):
 
 
 @loss(targets="real", neighbours=("huber",))
-@lent(KinkedLoss)
+@defaults_from(KinkedLoss)
 class Pinball(NamedTuple):
     """Pinball loss, ``q (y - z)`` below the target and ``(1 - q) (z - y)`` above, for quantiles.
 

@@ -188,7 +188,9 @@ class MultitaskSquared(NamedTuple):
     def for_targets(self, targets):
         """Return the loss with the number of outputs from the columns of the targets."""
         if self.outputs not in (0, targets.shape[1]):
-            raise ValueError(f"y has {targets.shape[1]} columns, but MultitaskSquared({self.outputs}) was asked for")
+            raise ValueError(
+                f"y has {targets.shape[1]} columns, but MultitaskSquared({self.outputs}) takes {self.outputs}"
+            )
         return self._replace(outputs=targets.shape[1])
 
     def value(self, z, y):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.part import FIXED, Part, finite, lent, part, positive, require
+from frankwolfe.compile.part import FIXED, Part, defaults_from, finite, part, positive, require
 from frankwolfe.compile.verbs import routine
 from frankwolfe.problem.requirements import IN_MEMORY, NO_SIDE, ONE_PROCESS, ROWS_AGAIN, SMOOTH_LOSS, WHOLE_ATOMS
 
@@ -350,7 +350,7 @@ def estimate(state: type | None = None, **members: Any) -> Callable[[type[Part]]
     """
 
     def define(kind: type[Part]) -> type[Part]:
-        lent(EstimateStateDefaults)(state or kind)
+        defaults_from(EstimateStateDefaults)(state or kind)
         return _defined(kind, EstimateDefaults, members | ({"state": state} if state else {}))
 
     return define
@@ -370,14 +370,14 @@ def _defined(kind: type[Part], defaults: type, members: dict[str, Any]) -> type[
     # a NamedTuple's body may only define fields, properties and methods, so other members are set from outside
     for name, value in members.items():
         setattr(kind, name, value)
-    return part(lent(defaults)(kind))
+    return part(defaults_from(defaults)(kind))
 
 
 def accept(argument: str, given: Any, purpose: str) -> None:
     """Check a part that a user passes, which must be one of `KINDS`; add defaults to its class."""
     method, defaults = KINDS[purpose]
     require(argument, given, ("for_run" if callable(getattr(given, "for_run", None)) else method,), purpose)
-    lent(defaults)(type(given))
+    defaults_from(defaults)(type(given))
     if defaults is EstimateDefaults:
         kind, state = type(given).__name__, given.state
         if not callable(getattr(state, method, None)):
@@ -385,7 +385,7 @@ def accept(argument: str, given: Any, purpose: str) -> None:
                 f"{argument}: {kind} is not {purpose}: its state, {state.__name__}, has no method {method}. "
                 "Name the class that for_run returns: state = ..."
             )
-        lent(EstimateStateDefaults)(state)
+        defaults_from(EstimateStateDefaults)(state)
 
 
 def estimate_for_run(method: Any, setting: Setting) -> Any:
@@ -396,7 +396,7 @@ def estimate_for_run(method: Any, setting: Setting) -> Any:
 def others_for_run(method: Any, setting: Setting) -> tuple[Any, Any]:
     """Return the states of a method's direction and step rule at the start of a run."""
     direction = _state(method.direction, setting, "a direction")
-    lent(DirectionStateDefaults)(type(direction))
+    defaults_from(DirectionStateDefaults)(type(direction))
     return direction, _state(method.step, setting, "a step rule")
 
 

@@ -161,7 +161,7 @@ def take_back(gradient, correction, rows):
 
 
 class ExactTable:
-    """For states whose table ``alpha`` stands for the derivatives at the iterate (`frankwolfe.compile.part.lent`)."""
+    """Methods of states whose table ``alpha`` stands for the derivatives at the iterate."""
 
     alpha: np.ndarray
 

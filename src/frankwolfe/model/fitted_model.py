@@ -10,7 +10,7 @@ import numpy as np
 
 from frankwolfe import __version__
 from frankwolfe.arguments.arrays import as_offset
-from frankwolfe.arguments.settings import warn_user
+from frankwolfe.arguments.names import warn_user
 from frankwolfe.compile.part import short
 from frankwolfe.io.read import Features
 from frankwolfe.io.tables import Table, as_table, listed

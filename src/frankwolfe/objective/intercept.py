@@ -22,14 +22,13 @@ from frankwolfe.compile.verbs import (
     twofold,
     value,
 )
-from frankwolfe.losses.base import loss
-from frankwolfe.losses.loss_arrays import many
+from frankwolfe.losses.base import loss, many
 from frankwolfe.objective import tasks
 from frankwolfe.objective.newton import NOISE, Sums, bracketed_root, trust_region
 from frankwolfe.objective.offset import centres
 from frankwolfe.objective.point import Guess, Point, Segment
 from frankwolfe.objective.tasks import EPSILON
-from frankwolfe.rows.samples import Samples
+from frankwolfe.rows import Samples
 
 if TYPE_CHECKING:
     from frankwolfe.objective.objective import Objective

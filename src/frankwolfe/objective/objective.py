@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from frankwolfe.losses.loss_arrays import LossArrays
+from frankwolfe.losses.base import LossArrays
 from frankwolfe.objective import tasks
 from frankwolfe.objective.intercept import InterceptSearch, ShiftedLoss, kinked_point
 from frankwolfe.objective.point import Guess, Point, Segment
 from frankwolfe.objective.tasks import EPSILON
-from frankwolfe.shards.interface import Kept, Shards, entry
-from frankwolfe.shards.local import Local
+from frankwolfe.shards.local import Kept, Local, Shards, entry
 
 Before = Point | Guess | None
 

@@ -1,6 +1,6 @@
 """Tasks of the objective: sums over rows or samples, and vectors with an entry for each sample.
 
-A task is a function of a `Local` (see `frankwolfe.shards.interface`). Conventions: predictions ``z`` exclude the
+A task is a function of a `Local` (see `frankwolfe.shards.local`). Conventions: predictions ``z`` exclude the
 intercept; ``shift`` is the intercept (a number, an array for several outputs, or None); losses are never a
 `ShiftedLoss`; ``alpha`` are weighted derivatives, also called slopes. Vectors are flat or in the shape of the targets.
 """
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from frankwolfe.linalg.matrices import dot_difference, sum_of_sizes
-from frankwolfe.losses.loss_arrays import many
+from frankwolfe.losses.base import many
 from frankwolfe.objective.offset import centres
 from frankwolfe.shards.local import DataBlock, Local
 
@@ -307,7 +307,7 @@ def intercept_hessian(local: Local, z: np.ndarray, shift: np.ndarray) -> tuple:
 
 # --- functions of some samples ----------------------------------------------------------------------------------------
 #
-# ``loss`` is a loss, or a `frankwolfe.losses.loss_arrays.LossArrays` if the caller has chosen NumPy or kernels. Arrays
+# ``loss`` is a loss, or a `frankwolfe.losses.base.LossArrays` if the caller has chosen NumPy or kernels. Arrays
 # have an entry per sample, or a row per sample for several outputs.
 
 

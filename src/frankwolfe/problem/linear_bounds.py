@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from frankwolfe.rows import as_rows
-from frankwolfe.sets.checks import matrix, numbers, sparse_matrix
+from frankwolfe.sets.checks import matrix, numbers
 
 ROUNDING = 1e-9
 """Part of the size of a row's terms by which a bound may be out of the reach of a set and count as on its edge."""
@@ -75,7 +75,7 @@ class LinearBounds:
     """
 
     def __init__(self, A: Any, lower: Any = None, upper: Any = None, names: Sequence[str] | None = None):
-        self.A: Any = _matrix(A)
+        self.A: Any = matrix("LinearBounds", "A", A)
         self.names = _names(names, self.m)
         self.lower = _bounds("lower", lower, self.m, -np.inf)
         self.upper = _bounds("upper", upper, self.m, np.inf)
@@ -136,8 +136,8 @@ class LinearBounds:
         It is infinite if a multiplier is non-zero for a constraint without a bound.
         """
         ends = np.where(multipliers > 0.0, self.upper, self.lower)
-        pulling = multipliers != 0.0
-        return float(multipliers[pulling] @ ends[pulling])
+        used = multipliers != 0.0
+        return float(multipliers[used] @ ends[used])
 
     def _row(self, j: int) -> np.ndarray:
         """Return a row of the matrix as an array."""
@@ -163,7 +163,7 @@ class LinearBounds:
     def reach(self, constraint: Any) -> float:
         """Return how long the ranges of all rows are over a set: the scale that smoothing is measured in.
 
-        Raises ValueError where a row cannot keep to its bounds, whatever the weights.
+        Raises ValueError where no weights of the set satisfy a row.
         """
         least, largest = self.ranges(constraint)
         for j in np.flatnonzero((least > self.upper) | (largest < self.lower)):
@@ -177,15 +177,6 @@ class LinearBounds:
                 )
         length = float(np.linalg.norm(largest - least))
         return length or float(np.linalg.norm(largest))  # of a single point, its products have the right units
-
-
-def _matrix(A: Any) -> Any:
-    """Return the matrix as a new array or a CSR array, its columns in order."""
-    if not issparse(A):
-        return matrix("LinearBounds", "A", A)
-    found = sparse_matrix("LinearBounds", "A", A)
-    found.sum_duplicates()
-    return found
 
 
 def _names(names: Any, m: int) -> list[str] | None:
@@ -207,16 +198,14 @@ def _bounds(name: str, values: Any, m: int, default: float) -> np.ndarray:
     if np.isnan(found).any():
         raise ValueError(f"LinearBounds: {name} holds NaN: leave a bound out by {'-' * (default < 0)}infinity")
     if (found == -default).any():
-        raise ValueError(f"LinearBounds: {name} must not be {-default:g}: nothing keeps to that")
+        raise ValueError(f"LinearBounds: {name} must not be {-default:g}: no number satisfies that")
     if found.ndim > 1 or (found.ndim == 1 and len(found) != m):
         raise ValueError(f"LinearBounds: {name} has shape {found.shape}, but A has {m} rows")
     return np.array(np.broadcast_to(found, m), dtype=np.float64)
 
 
-def as_side(side: Any, size: int) -> LinearBounds | None:
-    """Return side constraints that fit so many weights; None as it is."""
-    if side is None:
-        return None
+def as_side(side: Any, size: int) -> LinearBounds:
+    """Return side constraints, or raise an error unless they fit ``size`` weights."""
     if not isinstance(side, LinearBounds):
         raise TypeError(f"side must be fw.LinearBounds(A, lower, upper), got {type(side).__name__}")
     if side.A.shape[1] != size:

@@ -115,7 +115,7 @@ def posed(rules: Rules, constraint: Any | None, outputs: int) -> RuledSet:
 
 
 def _without_budget(lower: np.ndarray, upper: np.ndarray) -> Any:
-    """Return a set that holds bounds as far as possible, with a radius of which nothing is asked."""
+    """Return a set that holds bounds as far as possible, with a radius that does not matter."""
     if np.isfinite(lower).all() and np.isfinite(upper).all():
         return Box(lower, upper)
     return _budget(lower, upper, max(1.0, 2.0 * float(np.abs(np.clip(0.0, lower, upper)).sum())))
@@ -207,7 +207,7 @@ def least_size(rules: Rules) -> float:
 
 
 def _program(side: LinearBounds, lower: np.ndarray, upper: np.ndarray, chosen: Any = slice(None)) -> Any:
-    """Return SciPy's answer to the least sum of absolute weights under some conditions and bounds.
+    """Return SciPy's solution for the least sum of absolute weights under some conditions and bounds.
 
     Weights are ``p - q`` with ``p, q >= 0``.
     """

@@ -9,28 +9,25 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.arguments.arrays import as_vector
-from frankwolfe.arguments.names import teaching
-from frankwolfe.arguments.settings import as_flag
+from frankwolfe.arguments.names import as_flag, teaching
 from frankwolfe.linalg.singular import rank_of
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.losses import as_loss
+from frankwolfe.losses.base import many
 from frankwolfe.losses.kinked import SmoothedLoss
 from frankwolfe.losses.log_link import BoundedLoss
-from frankwolfe.losses.loss_arrays import many
 from frankwolfe.objective.intercept import EPSILON, InterceptSearch, ShiftedLoss, shifted
 from frankwolfe.objective.objective import Objective
 from frankwolfe.objective.offset import OffsetLoss, tilted, without_offset
 from frankwolfe.objective.point import Guess, Point
-from frankwolfe.problem.data import source_of
 from frankwolfe.problem.linear_bounds import LinearBounds, as_side
 from frankwolfe.problem.requirements import SIDE, Facts, refuse
 from frankwolfe.sets.atoms import Iterate
 from frankwolfe.sets.barriers import Barrier
 from frankwolfe.sets.base import a_set, for_shape, prediction_ends, vertex_of
-from frankwolfe.shards.interface import Kept
-from frankwolfe.shards.local import Threads
-from frankwolfe.shards.sources import DataSource, memory_samples
-from frankwolfe.theory import Diameters, diameters
+from frankwolfe.shards.local import Kept, Threads
+from frankwolfe.shards.sources import DataSource, memory_samples, source_of
+from frankwolfe.theory import diameters
 
 ROUNDING = 1e-13
 """Part of ``<gradient, w>`` by which a gap may be negative and still count as zero."""
@@ -63,11 +60,6 @@ class Evaluation(NamedTuple):
     alpha: np.ndarray
     intercept: Any = 0.0
     rounding: float = 0.0
-
-
-def _read_only(name: str) -> Any:
-    """Return a property that shows a private attribute."""
-    return property(attrgetter(f"_{name}"))
 
 
 class Problem:
@@ -112,6 +104,8 @@ class Problem:
         Rows, targets, weights and loss, as kernels take them.
     side : LinearBounds or None
         Side constraints.
+    linear : array or None
+        Coefficients of the linear term, flat.
     feature_names : list of str or None
         Names of the columns, if the data was a frame that has them.
     factored : bool
@@ -136,8 +130,9 @@ class Problem:
     _side_reach: float | None = None
     factored: bool = False
 
-    source, constraint, samples, side, feature_names = map(
-        _read_only, ("source", "constraint", "samples", "side", "feature_names")
+    source, constraint, samples, side, feature_names, linear = (
+        property(attrgetter(name))
+        for name in ("_source", "_constraint", "_samples", "_side", "_feature_names", "_linear")
     )
 
     @teaching
@@ -169,15 +164,24 @@ class Problem:
                     f"offset goes with losses of one output, not with {kind}: subtract it from y if it can"
                 )
             y, loss = source.with_offset(y, offset, loss), OffsetLoss(loss)
-        found = source.load(y, sample_weight, loss, centre=intercept)
-        self._source, self._feature_names = found.source, found.feature_names
-        self._loss = found.samples.loss
-        self._samples = found.samples._replace(loss=shifted(self._loss) if intercept else self._loss)
+        self._source, samples, self._feature_names = source.load(y, sample_weight, loss, centre=intercept)
+        self._loss = samples.loss
+        self._samples = self._samples_with(samples, intercept)
         self._constraint = for_shape(constraint, self.d, self.outputs)
-        self._side = as_side(side, self.size)
+        self._side = None if side is None else as_side(side, self.size)
         self._linear = None if linear is None else self.flat("linear", linear)
         if side is not None:
             refuse("side", SIDE, Facts(self._loss))
+
+    def _samples_with(self, samples: Any, intercept: bool) -> Any:
+        """Return samples with the loss of this problem, shifted if there is an intercept."""
+        return samples._replace(loss=shifted(self._loss) if intercept else self._loss)
+
+    def _changed(self, **changes: Any) -> "Problem":
+        """Return a copy of the problem with other private attributes, named without the underscore."""
+        other = copy(self)
+        other.__dict__ |= {f"_{name}": value for name, value in changes.items()}
+        return other
 
     @property
     def loss(self) -> Any:
@@ -230,11 +234,6 @@ class Problem:
     def offset(self) -> np.ndarray | None:
         """The offsets; None if there are none. Those on a cluster stay there."""
         return self._samples.targets.imag if self._loss.with_offset else None
-
-    @property
-    def linear(self) -> np.ndarray | None:
-        """The coefficients of the linear term, flat; None if there is none."""
-        return self._linear
 
     @property
     def intercept(self) -> bool:
@@ -336,7 +335,7 @@ class Problem:
         return found._replace(gradient=gradient.reshape(np.shape(w))) if self.outputs else found
 
     def evaluation(self, at: Point, gradient: np.ndarray, flat: Any) -> Evaluation:
-        """Return what is known of flat weights whose predictions have been judged, given the gradient there."""
+        """Return the evaluation of flat weights, given their point and the gradient there."""
         gap = self.gap_for(gradient, flat, proof=True)
         if gap < 0.0 and (-gap <= ROUNDING * abs(self.inner(gradient, flat)) or self._constraint.contains(flat)):
             gap = 0.0  # it cannot be negative at a feasible point, but for rounding, which steps add up
@@ -361,14 +360,10 @@ class Problem:
 
         ``executor`` works on all rows instead of the one that the problem has.
         """
-        self.zero_model  # noqa: B018 - known once for all runs
-        part = copy(self)
-        part._constraint = self._constraint.for_run()
-        samples = self._source.samples_for_run(self._samples)
-        part._samples = samples._replace(loss=shifted(self._loss) if self.intercept else self._loss)
-        objective = self._objective_on(part._samples, executor or self.objective.executor)
-        part._objective = self.objective.hand_over(objective)
-        return part
+        self.zero_model  # noqa: B018 - computed once for all runs
+        samples = self._samples_with(self._source.samples_for_run(self._samples), self.intercept)
+        objective = self.objective.hand_over(self._objective_on(samples, executor or self.objective.executor))
+        return self._changed(constraint=self._constraint.for_run(), samples=samples, objective=objective)
 
     def expect(self, w: Any, intercept: Any) -> None:
         """Start searches for an intercept from that of a model.
@@ -405,7 +400,7 @@ class Problem:
     def dual_value(self, alpha: Any, multipliers: Any = None) -> float:
         """Lower bound on the optimum that any slopes prove: ``-sum_i p_i f_i*(alpha_i / p_i) - max_s <-X' alpha, s>``.
 
-        With side constraints and multipliers ``lambda`` for them it is one on the optimum of those who keep to them,
+        With side constraints and multipliers ``lambda`` for them it bounds the optimum under these constraints,
 
             -sum_i p_i f_i*(alpha_i / p_i) - max_s <-X' alpha - A' lambda, s> - max_{lower <= k <= upper} <lambda, k>.
 
@@ -484,12 +479,12 @@ class Problem:
 
     def head(self, rows: int) -> "Problem":
         """Return the problem of the first few rows, in the same layout: compiled code is tried on it."""
-        part = copy(self)
-        part._source = DataSource(self._source.head(rows))
+        source = DataSource(self._source.head(rows))
         # with an intercept of its own, so that the one of this problem does not change
-        part._samples = self.own().samples.block(slice(0, part.n))
-        part._zero_model = part._guess = part._objective = None
-        return part
+        samples = self.own().samples.block(slice(0, source.X.shape[0]))
+        return self._changed(
+            source=source, samples=samples, zero_model=None, guess=None, objective=None, smoothness=None
+        )
 
     def with_columns(
         self, X: Any, constraint: Any, side: LinearBounds | None = None, columns: np.ndarray | None = None
@@ -498,12 +493,18 @@ class Problem:
 
         ``side`` holds the side constraints on the weights of those ``columns``.
         """
-        part = copy(self)
-        part._source, part._feature_names, part._guess, part._zero_model = DataSource(X), None, None, self.zero_model
         samples = memory_samples(X, self._samples.targets, self._samples.weights, self._loss, self.intercept)
-        part._samples = samples._replace(loss=shifted(self._loss) if self.intercept else self._loss)
-        part._constraint = for_shape(constraint, X.shape[1], self.outputs)
-        part._side, part._side_reach = side, None
+        part = self._changed(
+            source=DataSource(X),
+            feature_names=None,
+            guess=None,
+            zero_model=self.zero_model,
+            samples=self._samples_with(samples, self.intercept),
+            constraint=for_shape(constraint, X.shape[1], self.outputs),
+            side=side,
+            side_reach=None,
+            smoothness=None,
+        )
         if self._linear is not None and columns is not None:
             part._linear = self._linear.reshape(self.shape)[columns].ravel()
         part._objective = part._objective_on(part._samples, self.objective.executor)
@@ -521,17 +522,12 @@ class Problem:
         -------
         Problem
         """
-        other = copy(self)
-        other._zero_model = self.zero_model  # the same for every set: worked out once
-        other._constraint = for_shape(a_set("constraint", constraint), self.d, self.outputs)
-        other._side_reach = None
-        return other
+        constraint = for_shape(a_set("constraint", constraint), self.d, self.outputs)
+        return self._changed(zero_model=self.zero_model, constraint=constraint, side_reach=None, smoothness=None)
 
     def with_names(self, names: Sequence[str]) -> "Problem":
         """Return the problem with names for its columns; the data is shared."""
-        other = copy(self)
-        other._feature_names = list(names)
-        return other
+        return self._changed(feature_names=list(names))
 
     def plus_linear(self, linear: Any, tilt: float = 0.0) -> "Problem":
         """Return the problem with another linear term added to the objective; the data is shared.
@@ -548,14 +544,10 @@ class Problem:
         -------
         Problem
         """
-        other, added = copy(self), self.flat("linear", linear)
-        other._zero_model = self.zero_model  # no linear term changes it
-        other._linear = added if self._linear is None else self._linear + added
-        if tilt:
-            other._loss = tilted(self._loss, tilt)
-            other._samples = self._samples._replace(loss=shifted(other._loss) if self.intercept else other._loss)
-        other._objective = other._objective_on(other._samples, self.objective.executor)
-        return other
+        added = self.flat("linear", linear)
+        total, loss = added if self._linear is None else self._linear + added, self._loss
+        other = self._changed(zero_model=self.zero_model, linear=total, loss=tilted(loss, tilt) if tilt else loss)
+        return other._refreshed()
 
     def smoothed(self, beta: float) -> "Problem":
         """Return the problem with the Moreau envelope of its loss, which has a kink; the data is shared.
@@ -573,12 +565,15 @@ class Problem:
 
     def _with_loss(self, loss: Any) -> "Problem":
         """Return the problem with another loss of the same kind of targets, and the same offsets."""
-        other = copy(self)
-        other._loss = OffsetLoss(loss) if self._loss.with_offset else loss
-        other._samples = self._samples._replace(loss=shifted(other._loss) if self.intercept else other._loss)
-        other._zero_model = other._guess = None
-        other._objective = other._objective_on(other._samples, self.objective.executor)
-        return other
+        loss = OffsetLoss(loss) if self._loss.with_offset else loss
+        return self._changed(loss=loss, zero_model=None, guess=None)._refreshed()
+
+    def _refreshed(self) -> "Problem":
+        """Return itself, with samples and an objective that have the loss and the linear term of this problem."""
+        executor = self.objective.executor
+        self._samples = self._samples_with(self._samples, self.intercept)
+        self._objective = self._objective_on(self._samples, executor)
+        return self
 
     def smoothness(self) -> float:
         """Return a Lipschitz constant of the losses' derivatives, for all predictions that the set allows.
@@ -618,9 +613,7 @@ class Problem:
             return self
         return self._with_loss(BoundedLoss(self.loss, bound))
 
-    def diameters(self) -> Diameters:
-        """Diameters of the set as the data sees it: ``D_p = max ||X (u - v)||_p`` for p = 1, 2, inf."""
-        return diameters(self)
+    diameters = diameters
 
     def kappa(self) -> float:
         """Return ``D_1 / D_inf``, between 1 and n: how evenly the samples share what a step changes.

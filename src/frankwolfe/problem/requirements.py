@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable
 from math import isfinite
 from typing import Any, NamedTuple
 
-from frankwolfe.problem.data import source_of
-from frankwolfe.shards.sources import IN_MEMORY, ONE_PROCESS, DataSource, Refusal
+from frankwolfe.shards.sources import IN_MEMORY, ONE_PROCESS, DataSource, Refusal, source_of
 
 SMOOTH_LOSS = "a smooth loss"
 NO_SIDE = "a problem without side constraints"

@@ -242,34 +242,25 @@ class Reader:
         """Return the linear expression that a part of the syntax tree stands for."""
         match node:
             case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
-                return Linear(self._number(number), {})
+                return Linear(float(number) if abs(number) < 1e308 else np.inf, {})
             case ast.Name(id=name):
                 return Linear(0.0, {self.columns.find(self.quoted.get(name, name), self.rule): 1.0})
-            case ast.UnaryOp(op=ast.USub(), operand=inner):
-                return self._linear(inner).times(-1.0)
-            case ast.UnaryOp(op=ast.UAdd(), operand=inner):
-                return self._linear(inner)
-            case ast.BinOp(left=left, op=ast.Add(), right=right):
-                return self._linear(left).plus(self._linear(right))
-            case ast.BinOp(left=left, op=ast.Sub(), right=right):
-                return self._linear(left).plus(self._linear(right), -1.0)
+            case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=inner):
+                return self._linear(inner).times(-1.0 if isinstance(sign, ast.USub) else 1.0)
+            case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as sign, right=right):
+                return self._linear(left).plus(self._linear(right), -1.0 if isinstance(sign, ast.Sub) else 1.0)
             case ast.BinOp(left=left, op=ast.Mult(), right=right):
                 return self._product(node, self._linear(left), self._linear(right))
             case ast.BinOp(left=left, op=ast.Div(), right=right):
                 return self._quotient(node, self._linear(left), self._linear(right))
-            case ast.Call(func=ast.Name(id="sum"), args=[pattern], keywords=[]):
-                return self._sum(pattern)
+            case ast.Call(func=ast.Name(id="sum"), args=[ast.Constant(value=str() as pattern)], keywords=[]):
+                return Linear(0.0, dict.fromkeys(self.columns.matching(pattern, self.rule), 1.0))
+            case ast.Call(func=ast.Name(id="sum"), args=[_], keywords=[]):
+                raise ValueError(f'{self.rule}: sum takes a pattern in quotation marks, as in sum("tv_*")')
         raise ValueError(
             f"{self.rule}: {self._text(node)!r} is not linear; use numbers, names, +, -, products and quotients with a "
             'number, and sum("pattern*")'
         )
-
-    def _number(self, number: float) -> float:
-        """Return a number of the text as a float."""
-        try:
-            return float(number)
-        except OverflowError:
-            return np.inf
 
     def _product(self, node: ast.expr, left: Linear, right: Linear) -> Linear:
         """Return the product of two expressions, one of which must be a number."""
@@ -284,13 +275,6 @@ class Reader:
         if right.constant == 0.0:
             raise ValueError(f"{self.rule}: {self._text(node)!r} divides by zero")
         return Linear(left.constant / right.constant, {j: c / right.constant for j, c in left.coefficients.items()})
-
-    def _sum(self, argument: ast.expr) -> Linear:
-        """Return the sum of the weights of all columns that match a pattern."""
-        match argument:
-            case ast.Constant(value=str() as pattern):
-                return Linear(0.0, dict.fromkeys(self.columns.matching(pattern, self.rule), 1.0))
-        raise ValueError(f'{self.rule}: sum takes a pattern in quotation marks, as in sum("tv_*")')
 
 
 # --- all rules of a model ---------------------------------------------------------------------------------------------

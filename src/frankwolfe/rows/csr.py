@@ -1,16 +1,16 @@
 """Rows of a sparse matrix in compressed-row form."""
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from frankwolfe.compile.kernels import kernel, worth_compiling
-from frankwolfe.compile.part import lent
+from frankwolfe.compile.part import defaults_from
 from frankwolfe.compile.verbs import hint
 from frankwolfe.linalg.argmax import track, track_groups
 from frankwolfe.rows.multi_output import OneOutput
-from frankwolfe.rows.samples import parts_by_size
 
 ONE, TWO = np.uint64(1), np.uint64(2)
 
@@ -20,7 +20,7 @@ UNSIGNED: dict[np.dtype, type] = {np.dtype(np.int32): np.uint32, np.dtype(np.int
 SIGNED: dict[np.dtype, type] = {np.dtype(np.uint32): np.int32, np.dtype(np.uint64): np.int64}
 
 
-@lent(OneOutput)
+@defaults_from(OneOutput)
 class CSR(NamedTuple):
     """Rows of a sparse matrix in compressed-row form, with sorted, unsigned column indices."""
 
@@ -124,7 +124,12 @@ class CSR(NamedTuple):
 
     def cut(self, entries: int) -> list[slice]:
         """Return slices of the rows with about ``entries`` stored entries, and at least one row, each."""
-        return parts_by_size(self.indptr, entries)
+        starts = self.indptr
+        n, stored = len(starts) - 1, int(starts[-1] - starts[0])
+        count = max(1, -(-stored // max(entries, 1)))
+        goals = starts[0] + np.linspace(0, stored, count + 1)[1:-1]
+        ends = np.unique(np.concatenate([[0], np.searchsorted(starts, goals), [n]])).astype(int).tolist()
+        return [slice(first, last) for first, last in pairwise(ends)] or [slice(0, n)]
 
     def vectors(self, d: int) -> tuple[np.ndarray, np.ndarray]:
         """Return memory for an iterate and a gradient, interleaved: a row accesses both at the same few positions."""

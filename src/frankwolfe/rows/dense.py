@@ -1,15 +1,25 @@
 """Rows of a dense matrix."""
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.part import lent
+from frankwolfe.compile.part import defaults_from
 from frankwolfe.compile.verbs import relaxed, row_add
 from frankwolfe.linalg.argmax import track
 from frankwolfe.linalg.threads import scratch
-from frankwolfe.rows.multi_output import OneOutput
-from frankwolfe.rows.samples import even_parts
+from frankwolfe.rows.multi_output import MultiOutput, OneOutput
+
+
+def even_parts(n: int, width: int, entries: int) -> list[slice]:
+    """Return slices of ``n`` rows of ``width`` entries, equal in size, with at most about ``entries`` entries each."""
+    count = max(1, -(-n * width // max(entries, 1)))
+    if count == 1:
+        return [slice(0, n)]
+    ends = np.linspace(0, n, min(count, max(n, 1)) + 1).round().astype(int).tolist()
+    return [slice(first, last) for first, last in pairwise(ends)]
 
 
 @relaxed  # 53 ns instead of 236 for 300 columns: benchmarks/relaxed_sums.py
@@ -25,6 +35,7 @@ class AllEntries(OneOutput):
     """Methods of layouts that store all entries in an array ``values``."""
 
     values: np.ndarray
+    _replace: Any
 
     is_sparse = False
     """Whether the layout stores the non-zero entries only."""
@@ -49,12 +60,24 @@ class AllEntries(OneOutput):
         """Return slices of the rows with about ``entries`` entries each."""
         return even_parts(len(self.values), self.values.shape[1], entries)
 
+    def some_rows(self, chosen: Any) -> Any:
+        """Return a slice of the rows, or a copy of those with the indices ``chosen``."""
+        return self._replace(values=self.values[chosen])
+
+    block = some_rows
+
+    def row_add_tracked(self, i, c, r, bounds, starts, flip):
+        """Add ``c`` times row ``i`` to ``r`` and update the bounds of a lazy argmax."""
+        row_add(self, i, c, r)
+        for j in range(self.values.shape[1]):  # a second loop, so that the first is vectorised
+            track(bounds, starts, flip, j, r[j])
+
     def vectors(self, d: int) -> tuple[np.ndarray, np.ndarray]:
         """Return memory for an iterate and a gradient, each contiguous, for vector instructions."""
         return np.empty(d), np.empty(d)
 
 
-@lent(AllEntries)
+@defaults_from(AllEntries)
 class Dense(NamedTuple):
     """Rows of a C-ordered matrix."""
 
@@ -69,14 +92,6 @@ class Dense(NamedTuple):
         values = self.values
         for j in range(values.shape[1]):
             r[j] += c * values[i, j]
-
-    def row_add_tracked(self, i, c, r, bounds, starts, flip):
-        """Add ``c`` times row ``i`` to ``r`` and update the bounds of a lazy argmax."""
-        values = self.values
-        for j in range(values.shape[1]):  # a copy of `row_add`: for short rows a call takes too long
-            r[j] += c * values[i, j]
-        for j in range(values.shape[1]):  # a second loop, so that the first is vectorised
-            track(bounds, starts, flip, j, r[j])
 
     def row_item(self, i, at):
         """Return column and value of an entry."""
@@ -106,14 +121,6 @@ class Dense(NamedTuple):
         found[:] = self.values.take(chosen, axis=1)
         return found
 
-    def some_rows(self, chosen: np.ndarray) -> "Dense":
-        """Return a copy of the rows with the indices ``chosen``."""
-        return Dense(self.values[chosen])
-
-    def block(self, part: slice) -> "Dense":
-        """Return a slice of the rows."""
-        return Dense(self.values[part])
-
     def dot_all(self, w: np.ndarray) -> np.ndarray:
         """Return the inner products of all rows with ``w``."""
         with np.errstate(over="ignore", invalid="ignore"):  # as for sparse rows: overflow shows in the objective
@@ -131,3 +138,96 @@ class Dense(NamedTuple):
         found = scratch("doubles", *self.values.shape)
         found[:] = self.values
         return found
+
+
+# --- rows minus the weighted column means, without a copy of the data -------------------------------------------------
+
+
+BLOCK = 2**16
+"""Number of entries that a pass over all rows centres at a time, so that they stay in cache."""
+
+
+def centred(rows: Any, weights: np.ndarray) -> Any:
+    """Return dense rows minus their weighted mean. Sparse rows, which would become dense, are returned unchanged."""
+    if isinstance(rows, MultiOutput):
+        return rows._replace(rows=centred(rows.rows, weights))
+    return Centred.of(rows.values, weights) if isinstance(rows, Dense) else rows
+
+
+@relaxed  # as `frankwolfe.rows.dense.dot_row`; only the sum is reordered, not the differences
+def dot_centred_row(values, means, i, v):
+    """Return the inner product of row ``i`` of a matrix, minus ``means``, with ``v``."""
+    total = 0.0
+    for j in range(values.shape[1]):
+        total += (values[i, j] - means[j]) * v[j]
+    return total
+
+
+@defaults_from(AllEntries)
+class Centred(NamedTuple):
+    """Rows of a C-ordered matrix, minus ``means``."""
+
+    values: np.ndarray
+    means: np.ndarray
+
+    @classmethod
+    def of(cls, values: np.ndarray, weights: np.ndarray) -> "Centred":
+        """Return the rows minus their weighted mean; a constant column becomes exactly zero."""
+        first = values[0].astype(np.float64)
+        return cls(values, first + cls(values, first).add_all(weights, len(first)))
+
+    def mean_prediction(self, w: np.ndarray) -> Any:
+        """Return ``means' w``, which centring subtracts from all predictions."""
+        return self.means @ w
+
+    def row_dot(self, i, v):
+        """Return the inner product of row ``i`` with ``v``."""
+        return dot_centred_row(self.values, self.means, i, v)
+
+    def row_add(self, i, c, r):
+        """Add ``c`` times row ``i`` to ``r``."""
+        values, means = self.values, self.means
+        for j in range(values.shape[1]):
+            r[j] += c * (values[i, j] - means[j])
+
+    def row_item(self, i, at):
+        """Return column and value of an entry."""
+        return at, self.values[i, at] - self.means[at]
+
+    def row_entry(self, i, j):
+        """Return entry ``j`` of row ``i``."""
+        return self.values[i, j] - self.means[j]
+
+    def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield slices and their centred rows, in blocks that fit in cache. The next block overwrites the memory."""
+        n, d = self.values.shape
+        size = max(16, BLOCK // max(d, 1))
+        for begin in range(0, n, size):
+            block = slice(begin, min(begin + size, n))
+            yield block, np.subtract(self.values[block], self.means, out=scratch("centred", block.stop - begin, d))
+
+    def column_norms(self, weights: np.ndarray, d: int) -> np.ndarray:
+        """Return the weighted column norms ``sqrt(sum_i weights_i x_ij^2)``."""
+        return np.sqrt(sum(weights[block] @ rows**2 for block, rows in self._blocks()))
+
+    def some_columns(self, chosen: np.ndarray) -> np.ndarray:
+        """Return the columns with the indices ``chosen``, as a C-ordered array."""
+        return np.ascontiguousarray(self.values.take(chosen, axis=1) - self.means[chosen])
+
+    def look_at_columns(self, chosen: np.ndarray) -> np.ndarray:
+        """Return the same as `some_columns`, in scratch memory that the next call overwrites."""
+        found = scratch("columns", len(self.values), len(chosen))
+        return np.subtract(self.values.take(chosen, axis=1), self.means[chosen], out=found)
+
+    def dot_all(self, w: np.ndarray) -> np.ndarray:
+        """Return the inner products of all rows with ``w``."""
+        with np.errstate(over="ignore", invalid="ignore"):  # as for sparse rows: overflow shows in the objective
+            return np.concatenate([rows @ w for _, rows in self._blocks()])
+
+    def add_all(self, alpha: np.ndarray, d: int) -> np.ndarray:
+        """Return ``X' alpha``, the sum of all rows, each times its entry of ``alpha``."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = np.zeros((d, *alpha.shape[1:]))
+            for block, rows in self._blocks():
+                total += rows.T @ alpha[block]
+            return total

@@ -6,7 +6,6 @@ Row ``i`` of the data is the unit vector of observed entry ``i``. The gradient i
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,12 +14,6 @@ from scipy import sparse
 from frankwolfe.arguments.arrays import checked_sparse
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import accept, compress, row_sandwich
-
-ROOM_BYTES = 2**27
-"""Maximum memory for the factors of an iterate. When it is full, the smallest singular values are dropped."""
-
-LEAST_ROOM = 32
-"""Minimum number of columns of the factors, regardless of their memory."""
 
 
 @kernel
@@ -237,7 +230,8 @@ class Factored(NamedTuple):
     def at(cls, w: Factors, entries: ObservedEntries) -> "Factored":
         """Return an iterate that starts at ``w``."""
         p, q = w.shape
-        room = max(LEAST_ROOM, min(2 * min(p, q), ROOM_BYTES // (8 * (p + q))), 2 * w.rank)
+        # at most 2^27 bytes, but 32 columns: when all are in use, the smallest singular values are dropped
+        room = max(32, min(2 * min(p, q), 2**24 // (p + q)), 2 * w.rank)
         left, right = np.zeros((p, room)), np.zeros((q, room))
         left[:, : w.rank], right[:, : w.rank] = w.left, w.right
         return cls(left, right, np.array([w.rank]), np.ones(1), entries)
@@ -293,14 +287,9 @@ class Factored(NamedTuple):
         kept = 0
         while kept < min(len(sizes), left.shape[1] // 2) and sizes[kept] > 1e-14 * sizes[0]:
             kept += 1
-        basis = np.dot(np.ascontiguousarray(one), np.ascontiguousarray(turn[:, :kept]))
-        for k in range(kept):
-            root = sqrt(sizes[k])
-            left[:, k] = root * basis[:, k]
-        basis = np.dot(np.ascontiguousarray(other), np.ascontiguousarray(turned[:kept].T))
-        for k in range(kept):
-            root = sqrt(sizes[k])
-            right[:, k] = root * basis[:, k]
+        roots = np.sqrt(sizes[:kept])
+        left[:, :kept] = np.dot(np.ascontiguousarray(one), np.ascontiguousarray(turn[:, :kept])) * roots
+        right[:, :kept] = np.dot(np.ascontiguousarray(other), np.ascontiguousarray(turned[:kept].T)) * roots
         self.number[0] = kept
 
     def dense(self) -> Factors:

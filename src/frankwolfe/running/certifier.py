@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.waiting import Stopwatch
+from frankwolfe.compile.kernels import Stopwatch
 from frankwolfe.losses import has_dual
 from frankwolfe.methods.steps import LineSearch
 from frankwolfe.objective.point import Point, ShardLine

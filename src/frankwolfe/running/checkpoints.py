@@ -13,18 +13,17 @@ from typing import Any, Final
 
 import numpy as np
 
-from frankwolfe.arguments.settings import as_budget, warn_user
+from frankwolfe.arguments.names import as_budget, warn_user
 from frankwolfe.compile.part import short
 from frankwolfe.exceptions import CheckpointWarning
 from frankwolfe.methods.registry import METHODS, Method, as_method
 from frankwolfe.methods.steps import STEPS
 from frankwolfe.problem import Problem
-from frankwolfe.problem.data import fingerprint
 from frankwolfe.problem.requirements import check
 from frankwolfe.result import Result
 from frankwolfe.running.certifier import Start
 from frankwolfe.running.driver import Driver, Limits
-from frankwolfe.shards.sources import digest
+from frankwolfe.shards.sources import digest, fingerprint
 from frankwolfe.solvers.loop import generator_of
 from frankwolfe.solvers.protocol import Solver
 from frankwolfe.solvers.state import (

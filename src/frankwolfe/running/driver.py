@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from frankwolfe.compile.waiting import Stopwatch
+from frankwolfe.compile.kernels import Stopwatch
 from frankwolfe.display import Progress
 from frankwolfe.losses import has_dual
 from frankwolfe.problem import Evaluation, Problem

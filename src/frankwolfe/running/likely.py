@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.waiting import Stopwatch
+from frankwolfe.compile.kernels import Stopwatch
 from frankwolfe.objective.tasks import per_weight
 from frankwolfe.problem import Problem
 from frankwolfe.running.certifier import TABLE_SHARE

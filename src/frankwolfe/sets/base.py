@@ -21,13 +21,14 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.compile.kernels import raise_stored
-from frankwolfe.compile.part import Part, lent, part, positive, require
+from frankwolfe.compile.part import Part, defaults_from, part, positive, require
 from frankwolfe.compile.verbs import row_add
 from frankwolfe.linalg.matrices import column_norms, farthest_columns, row_norms, row_ranges, spectral_norm
 from frankwolfe.linalg.singular import Triplets
 from frankwolfe.sets.atoms import dense
+from frankwolfe.sets.checks import whole
 
-SPENT = 1e-12
+EXHAUSTED = 1e-12
 """A budget counts as exhausted if at most this fraction of it is left."""
 
 # --- structure: descriptions of sets that solvers can exploit beyond the oracle ------------------------------------
@@ -83,7 +84,7 @@ class Hull(NamedTuple):
         """
         total = float(slope @ (end - start))
         sizes = np.abs(start).sum(), np.abs(end).sum()
-        if min(sizes) < self.radius * (1.0 - SPENT):
+        if min(sizes) < self.radius * (1.0 - EXHAUSTED):
             return total
         return total - float(slope @ start) / self.radius * float((np.abs(end) - np.abs(start)).sum())
 
@@ -200,11 +201,6 @@ class Structure(NamedTuple):
         return self.shape if isinstance(self.shape, Hull) else None
 
     @property
-    def coordinates(self) -> Hull | None:
-        """The hull, if vertices have one non-zero coordinate and there is no shift."""
-        return self.hull if self.shift is None else None
-
-    @property
     def bounds(self) -> Bounds | None:
         """The bounds, if the set is a box."""
         return self.shape if isinstance(self.shape, Bounds) else None
@@ -214,6 +210,16 @@ class Structure(NamedTuple):
         """The bounds and the budget, up to the shift."""
         return self.shape if isinstance(self.shape, Knapsack) else None
 
+    @property
+    def trace_norm(self) -> TraceNorm | None:
+        """The trace-norm ball, up to the shift."""
+        return self.shape if isinstance(self.shape, TraceNorm) else None
+
+    @property
+    def coordinates(self) -> Hull | None:
+        """The hull, if vertices have one non-zero coordinate and there is no shift."""
+        return self.hull if self.shift is None else None
+
     def ends(self) -> tuple[Any, Any] | None:
         """Return the bounds that the set puts on each weight, perhaps infinite; None if it puts none."""
         shift = 0.0 if self.shift is None else self.shift
@@ -222,11 +228,6 @@ class Structure(NamedTuple):
         if isinstance(self.shape, Bounds | Knapsack):
             return self.shape.lower + shift, self.shape.upper + shift
         return None
-
-    @property
-    def trace_norm(self) -> TraceNorm | None:
-        """The trace-norm ball, up to the shift."""
-        return self.shape if isinstance(self.shape, TraceNorm) else None
 
     def scaled(self, factor: float) -> "Structure":
         """Return the structure of ``factor`` times the set."""
@@ -338,7 +339,7 @@ class TrackerDefaults:
         """Do nothing: there is no state to recompute."""
 
 
-tracker = lent(TrackerDefaults)
+tracker = defaults_from(TrackerDefaults)
 """Class decorator of trackers: adds the defaults that a class does not define."""
 
 
@@ -372,10 +373,6 @@ class Defaults:
     _asdict: Any
     radius: Any
     support: Callable[[Any], float]
-
-    def _checked(self):
-        name = type(self).__name__
-        return self._replace(radius=positive(name, "radius", self.radius)) if "radius" in self._fields else self
 
     def tracker(self, d):
         """Return the tracker for ``d`` weights: by default memory for a vertex."""
@@ -515,18 +512,43 @@ for _name in ["shaped", "for_size", "for_run", "with_radius"]:
     setattr(WrapperDefaults, _name, _forward(_name, wrapped=True))
 
 
-def _decorator(defaults: type) -> Callable[[type[Part]], type[Part]]:
-    return lambda kind: part(lent(defaults)(kind))
+def _set_field(kind: str, name: str, inner: Any) -> Any:
+    return a_set(f"{kind}: {name}", inner)
 
 
-constraint_set = _decorator(Defaults)
-"""Class decorator of the package's sets."""
+FIELDS: dict[str, Callable] = {
+    "radius": positive,
+    "factor": positive,
+    "trace": positive,
+    "k": whole,
+    "size": whole,
+    "set": _set_field,
+}
+"""Checks of the fields that have these names in the package's sets."""
 
-ball = _decorator(BallDefaults)
-"""Class decorator of the package's balls around zero."""
 
-wrapper = _decorator(WrapperDefaults)
-"""Class decorator of the package's sets that wrap another one."""
+def set_with(defaults: type) -> Callable[[type[Part]], type[Part]]:
+    """Return a class decorator of the package's sets, which checks `FIELDS` and adds the methods of ``defaults``.
+
+    A method ``_checked`` of the class checks all other fields, and returns the set in normal form.
+    """
+
+    def decorate(kind: Any) -> Any:
+        rest: Any = vars(kind).get("_checked", lambda checked: checked)
+
+        def _checked(self):
+            values = {name: FIELDS[name](type(self).__name__, name, getattr(self, name)) for name in own}
+            return rest(self._replace(**values))
+
+        own = [name for name in kind._fields if name in FIELDS]
+        kind._checked = _checked
+        return part(defaults_from(defaults)(kind))
+
+    return decorate
+
+
+constraint_set, ball, wrapper = set_with(Defaults), set_with(BallDefaults), set_with(WrapperDefaults)
+"""Class decorators of sets, of balls around zero, and of sets that wrap another one."""
 
 
 def unknown_columns(constraint: Any) -> ValueError:
@@ -549,13 +571,13 @@ def no_radius(constraint: Any, why: str = "") -> ValueError:
 def a_set(name: str, inner: Any) -> Any:
     """Return ``inner`` with defaults added to its class, or raise TypeError if it is not a constraint set."""
     require(name, inner, ("oracle", "support", "contains"), "a constraint set")
-    lent(Defaults)(type(inner))
+    defaults_from(Defaults)(type(inner))
     return inner
 
 
 def for_shape(constraint: Any, d: int, outputs: int = 0) -> Any:
     """Return the set for the weights of ``d`` columns, times a number of outputs if there are several."""
-    lent(Defaults)(type(constraint))
+    defaults_from(Defaults)(type(constraint))
     return (constraint.shaped(d, outputs) if outputs else constraint).for_size(d * max(1, outputs))
 
 

@@ -1,67 +1,32 @@
 """Wrappers that count oracle calls or cache their results."""
 
 from collections.abc import Sequence
-from copy import copy
 from threading import RLock
 from typing import Any, NamedTuple
-from weakref import finalize
 
 import numpy as np
 
 from frankwolfe.compile.part import COUNT, Opaque
 from frankwolfe.compile.verbs import add_row, deposit, oracle, rebuild, routine
 from frankwolfe.sets.atoms import Full, Iterate
-from frankwolfe.sets.base import a_set, tracker, tracker_of, vertex_of, wrapper
-from frankwolfe.sets.checks import whole
-
-# --- counts that several runs share --------------------------------------------------------------------------------
-
-
-class Ledger:
-    """The counters of all open runs, and the sums over closed runs."""
-
-    def __init__(self, past: Sequence[int]):
-        self._lock = RLock()  # reentrant: the garbage collector may call `_close` while the lock is held
-        self._past = np.array(past, dtype=np.int64)
-        self._open: dict[int, np.ndarray] = {}
-
-    def open(self, counts: "Counts", numbers: np.ndarray) -> None:
-        """Include an array in the totals. Its values are added to the past when its view ``counts`` is collected."""
-        self._open[id(numbers)] = numbers
-        finalize(counts, self._close, numbers)
-
-    def _close(self, numbers: np.ndarray) -> None:
-        with self._lock:
-            self._past += numbers
-            del self._open[id(numbers)]
-
-    def totals(self) -> np.ndarray:
-        """Return the sums over all runs."""
-        with self._lock:
-            return sum(list(self._open.values()), self._past.copy())
-
-    def reset(self) -> None:
-        """Set all counts to zero."""
-        with self._lock:
-            for numbers in [self._past, *self._open.values()]:
-                numbers[:] = 0
+from frankwolfe.sets.base import tracker, tracker_of, vertex_of, wrapper
 
 
 class Memory(NamedTuple):
-    """The latest directions an oracle was called with, and its answers.
+    """The latest directions that an oracle was called with, and the vertices it returned.
 
     Attributes
     ----------
-    questions, answers : arrays of shape (size, d)
-        Directions (NaN in unused places) and their vertices.
+    directions, vertices : arrays of shape (size, d)
+        Directions, NaN in unused places, and their vertices.
     place : array of int, of shape (1,)
-        Number of answers stored so far, which determines the place of the next one.
+        Number of vertices stored so far, which determines the place of the next one.
     tally : array of int, of shape (2,)
         Numbers of hits and misses.
     """
 
-    questions: np.ndarray
-    answers: np.ndarray
+    directions: np.ndarray
+    vertices: np.ndarray
     place: np.ndarray
     tally: np.ndarray
 
@@ -71,10 +36,10 @@ class Memory(NamedTuple):
 
 
 class Counts(Opaque):
-    """What a set remembers of one run: counters, and answers of its oracle.
+    """Two counters of one run, and the cached vertices of its oracle.
 
-    Its object is the `Ledger` that sums the counts of all runs. Every run has an array of its own, because compiled
-    code in two threads must not increment the same array. All compare equal, so they do not affect equality.
+    Its object is the list of the counters of all runs. Every run has an array of its own, because compiled code in two
+    threads must not increment the same array. All compare equal, so they do not affect equality.
 
     Examples
     --------
@@ -86,30 +51,26 @@ class Counts(Opaque):
     [3, 0]
     """
 
-    lock: Any  # for threads that ask the same set for vertices
+    lock: Any  # for threads that compute vertices of the same set
     memories: dict[int, Memory]
 
     @classmethod
-    def starting(cls, past: Sequence[int]) -> "Counts":
-        """Return an array with a new ledger that starts at the given totals."""
-        return cls._of(Ledger(past), len(past))
-
-    @classmethod
-    def _of(cls, ledger: Ledger, size: int) -> "Counts":
-        numbers = np.zeros(size, dtype=np.int64)
-        counts = numbers.view(cls)
-        counts.value, counts.lock, counts.memories = ledger, RLock(), {}
-        ledger.open(counts, numbers)
+    def starting(cls, numbers: Sequence[int], runs: list[np.ndarray] | None = None) -> "Counts":
+        """Return counters that start at the given numbers, and are summed with those of other runs."""
+        own = np.array(numbers, dtype=np.int64)
+        counts = own.view(cls)
+        counts.value, counts.lock, counts.memories = [] if runs is None else runs, RLock(), {}
+        counts.value.append(own)  # not the view, which has the cached vertices: these are freed after the run
         return counts
 
     def another(self) -> "Counts":
-        """Return an array for another run, with the same ledger."""
-        return self._of(self.value, len(self))
+        """Return counters for another run."""
+        return self.starting([0] * len(self), self.value)
 
     @property
     def totals(self) -> np.ndarray:
         """Sums over all runs."""
-        return self.value.totals()
+        return np.sum(self.value, axis=0)
 
     def memory(self, d: int, size: int) -> Memory:
         """Return the memory of directions of ``d`` entries."""
@@ -133,7 +94,7 @@ class Counts(Opaque):
         return Counts.starting(self.totals.tolist())
 
     def __deepcopy__(self, memo):
-        return copy(self)
+        return self.__copy__()
 
 
 @wrapper
@@ -159,8 +120,7 @@ class Counted(NamedTuple):
     tally: Any = None
 
     def _checked(self):
-        tally = Counts.starting([0, 0]) if self.tally is None else self.tally
-        return self._replace(set=a_set("Counted: set", self.set), tally=tally)
+        return self._replace(tally=Counts.starting([0, 0])) if self.tally is None else self
 
     @property
     def calls(self) -> int:
@@ -174,7 +134,8 @@ class Counted(NamedTuple):
 
     def reset(self) -> None:
         """Set both counts to zero."""
-        self.tally.value.reset()
+        for counts in self.tally.value:
+            counts[:] = 0
 
     def for_run(self):
         """Return the set for one run, which counts in an array of its own."""
@@ -209,7 +170,7 @@ class Counted(NamedTuple):
         return self.set.proven_support(direction)
 
 
-# --- a cache of answers --------------------------------------------------------------------------------------------
+# --- a cache of vertices --------------------------------------------------------------------------------------------
 
 
 @tracker
@@ -235,11 +196,11 @@ class CachedTracker(NamedTuple):
 
 @routine
 def recall(memory, r):
-    """Return the position of the cached answer for exactly this direction, -1 if there is none."""
-    questions = memory.questions
-    for place in range(len(questions)):
+    """Return the position of the cached vertex for exactly this direction, -1 if it is not cached."""
+    directions = memory.directions
+    for place in range(len(directions)):
         equal = 0
-        while equal < len(r) and questions[place, equal] == r[equal]:
+        while equal < len(r) and directions[place, equal] == r[equal]:
             equal += 1
         if equal == len(r):
             memory.tally[0] += 1
@@ -250,14 +211,14 @@ def recall(memory, r):
 
 @routine
 def remember(memory, r, atom):
-    """Overwrite the oldest answer and return its position. An answer that is not finite is never recalled."""
-    place = memory.place[0] % len(memory.questions)
-    question, answer = memory.questions[place], memory.answers[place]
-    answer[:] = 0.0
-    deposit(atom, Iterate(answer, np.ones(1)), 1.0)
-    question[:] = r
-    if not np.isfinite(answer).all():
-        question[0] = np.nan
+    """Overwrite the oldest vertex and return its position. A vertex that is not finite is never recalled."""
+    place = memory.place[0] % len(memory.directions)
+    direction, vertex = memory.directions[place], memory.vertices[place]
+    vertex[:] = 0.0
+    deposit(atom, Iterate(vertex, np.ones(1)), 1.0)
+    direction[:] = r
+    if not np.isfinite(vertex).all():
+        direction[0] = np.nan
     memory.place[0] += 1
     return place
 
@@ -293,17 +254,16 @@ class Cached(NamedTuple):
     tally: Any = None
 
     def _checked(self):
-        tally = Counts.starting([0, 0]) if self.tally is None else self.tally
-        return self._replace(set=a_set("Cached: set", self.set), size=whole("Cached", "size", self.size), tally=tally)
+        return self._replace(tally=Counts.starting([0, 0])) if self.tally is None else self
 
     @property
     def hits(self) -> int:
-        """Number of calls answered from the cache so far."""
+        """Number of vertices taken from the cache so far."""
         return int(self.tally.totals[0])
 
     @property
     def misses(self) -> int:
-        """Number of calls that the set's oracle had to answer so far."""
+        """Number of calls of the set's oracle so far."""
         return int(self.tally.totals[1])
 
     def for_run(self):
@@ -320,7 +280,7 @@ class Cached(NamedTuple):
         place = recall(memory, r)
         if place < 0:
             place = remember(memory, r, oracle(self.set, tracker.tracker, r))
-        return Full(memory.answers[place])
+        return Full(memory.vertices[place])
 
     def vertex(self, r):
         """Return the vertex that minimises ``<r, s>`` as an array. Threads may call it at the same time."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from frankwolfe.compile.kernels import store_error
 from frankwolfe.compile.part import Opaque, is_part
-from frankwolfe.compile.verbs import ASKED, ask, routine
+from frankwolfe.compile.verbs import CALLBACK, call_back, routine
 from frankwolfe.sets.atoms import Full
 from frankwolfe.sets.base import Defaults, constraint_set, tracker
 
@@ -25,7 +25,7 @@ class Messenger(NamedTuple):
 
     Attributes
     ----------
-    question, room : arrays
+    direction, room : arrays
         The callback reads ``r`` from the first and writes its answer, usually the vertex, to the second.
     address : array of shape (1,)
         Address of the callback, which lives as long as this array.
@@ -33,7 +33,7 @@ class Messenger(NamedTuple):
         Set to one once the callback has failed. The loop then stops before it moves.
     """
 
-    question: np.ndarray
+    direction: np.ndarray
     room: np.ndarray
     address: np.ndarray
     failed: np.ndarray
@@ -42,7 +42,7 @@ class Messenger(NamedTuple):
     def over(cls, d: int, answer: Callable[[np.ndarray], Any], length: int | None = None) -> "Messenger":
         """Return a messenger to a function from ``r``, of ``d`` entries, to a vertex, or to ``length`` numbers."""
         length = d if length is None else length
-        callback = ASKED(_guarded(answer, d, length))
+        callback = CALLBACK(_guarded(answer, d, length))
         where = cast(callback, c_void_p).value
         return cls(np.zeros(d), np.zeros(length), Opaque.of(callback, [where]), np.zeros(1))
 
@@ -57,10 +57,10 @@ def connected(tracker: Any, failed: np.ndarray) -> Any:
 def _guarded(answer: Callable[[np.ndarray], Any], d: int, length: int) -> Callable[[int, int], None]:
     """Return a Python function as a function of two addresses that never raises."""
 
-    def respond(question: int, room: int) -> None:
+    def respond(direction: int, room: int) -> None:
         r, s = (
             np.ctypeslib.as_array(cast(where, POINTER(c_double)), (size,))
-            for where, size in ((question, d), (room, length))
+            for where, size in ((direction, d), (room, length))
         )
         try:
             found = np.asarray(answer(r.copy()), dtype=np.float64)
@@ -76,12 +76,12 @@ def _guarded(answer: Callable[[np.ndarray], Any], d: int, length: int) -> Callab
 
 
 @routine
-def consult(messenger, r):
+def call_oracle(messenger, r):
     """Call the callback and return its answer as an atom."""
-    question, room = messenger.question, messenger.room
+    direction, room = messenger.direction, messenger.room
     for j in range(len(r)):
-        question[j] = r[j]
-    ask(messenger.address[0], question, room)
+        direction[j] = r[j]
+    call_back(messenger.address[0], direction, room)
     if not isfinite(room[0]):
         messenger.failed[0] = 1.0
     return Full(room)
@@ -103,7 +103,7 @@ class Outside(NamedTuple):
 
     def oracle(self, tracker, r):
         """Return the atom that minimises ``<r, s>``."""
-        return consult(tracker, r)
+        return call_oracle(tracker, r)
 
     def support(self, direction):
         """Return the largest ``<direction, s>`` over the set, from a vertex if the object has no method for it."""

@@ -72,22 +72,20 @@ def ordered(part: str, lower: Any, upper: Any) -> None:
         raise ValueError(f"{part}: lower must not exceed upper, but at entry {j} lower = {low:g} > upper = {high:g}")
 
 
-def matrix(part: str, name: str, values: Any) -> np.ndarray:
-    """Return ``values`` as a new matrix of finite numbers, C-ordered."""
-    found = numbers(part, name, values, "a matrix, with rows of equal length,")
-    if found.ndim != 2 or found.size == 0:
-        raise ValueError(f"{part}: {name} must be a matrix with at least one row and column, got shape {found.shape}")
-    return _finite(part, name, found)
-
-
-def sparse_matrix(part: str, name: str, values: Any) -> sparse.csr_array:
-    """Return any SciPy sparse matrix as a new CSR array of finite numbers."""
-    if values.dtype.kind not in "fiub":
+def matrix(part: str, name: str, values: Any) -> Any:
+    """Return ``values`` as a new matrix of finite numbers: a C-ordered array, or of a sparse matrix a CSR array."""
+    is_sparse = sparse.issparse(values)
+    if is_sparse and values.dtype.kind not in "fiub":
         raise TypeError(f"{part}: {name} must hold numbers, got dtype {values.dtype}")
-    found = sparse.csr_array(checked_sparse(f"{part}: {name}", values), dtype=np.float64, copy=True)
+    if is_sparse:
+        found: Any = sparse.csr_array(checked_sparse(f"{part}: {name}", values), dtype=np.float64, copy=True)
+    else:
+        found = numbers(part, name, values, "a matrix, with rows of equal length,")
     if found.ndim != 2 or 0 in found.shape:
         raise ValueError(f"{part}: {name} must be a matrix with at least one row and column, got shape {found.shape}")
-    _finite(part, name, found.data)
+    if is_sparse:
+        found.sum_duplicates()
+    _finite(part, name, found.data if is_sparse else found)
     return found
 
 

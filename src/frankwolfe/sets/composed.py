@@ -237,8 +237,7 @@ class Translated(NamedTuple):
     shift: Any
 
     def _checked(self):
-        shift = number_or_vector("Translated", "shift", self.shift)
-        return self._replace(set=a_set("Translated: set", self.set), shift=shift)
+        return self._replace(shift=number_or_vector("Translated", "shift", self.shift))
 
     def for_size(self, d):
         """Return the set prepared for ``d`` weights."""
@@ -330,10 +329,6 @@ class Scaled(NamedTuple):
 
     set: Any
     factor: float
-
-    def _checked(self):
-        factor = positive("Scaled", "factor", self.factor)
-        return self._replace(set=a_set("Scaled: set", self.set), factor=factor)
 
     def structure(self):
         """Return the structure of the set, scaled."""

@@ -4,15 +4,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.part import lent, positive
+from frankwolfe.compile.part import defaults_from, positive
 from frankwolfe.compile.verbs import leader, routine
 from frankwolfe.linalg.argmax import LazyArgmax
 from frankwolfe.linalg.matrices import column_norms, weighted_row_sums
 from frankwolfe.sets.atoms import Full, Hot
 from frankwolfe.sets.barriers import BudgetBarrier, GroupBarrier, IntervalBarrier, simplex_barrier
 from frankwolfe.sets.base import (
-    SPENT,
+    EXHAUSTED,
     Bounds,
+    Defaults,
     Hull,
     Knapsack,
     Structure,
@@ -21,6 +22,7 @@ from frankwolfe.sets.base import (
     from_reaches,
     no_radius,
     of_columns,
+    set_with,
     tracker,
 )
 from frankwolfe.sets.checks import number_or_vector, one_for_each, ordered, rounding, vector
@@ -77,7 +79,7 @@ class HullMethods:
 
 
 @ball
-@lent(HullMethods)
+@defaults_from(HullMethods)
 class L1Ball(NamedTuple):
     """All ``w`` with ``sum_j |w_j| <= radius``. Vertices: plus or minus ``radius`` on one coordinate.
 
@@ -106,7 +108,7 @@ class L1Ball(NamedTuple):
 
 
 @constraint_set
-@lent(HullMethods)
+@defaults_from(HullMethods)
 class Simplex(NamedTuple):
     """All ``w >= 0`` whose entries sum to ``radius``. Vertices: ``radius`` on one coordinate.
 
@@ -138,7 +140,7 @@ class Simplex(NamedTuple):
 
 
 @ball
-@lent(HullMethods)
+@defaults_from(HullMethods)
 class NonNegativeL1Ball(NamedTuple):
     """All ``w >= 0`` whose entries sum to at most ``radius``: the hull of the simplex and zero.
 
@@ -310,22 +312,22 @@ def LinfBall(radius: float) -> Box:
 
 # --- bounds on each weight, and a budget that their absolute values share --------------------------------------------
 #
-# The oracles solve a fractional knapsack: they spend the budget on the entries of ``r`` that gain most, each up to its
-# bound, until it is exhausted.
+# The oracles solve a fractional knapsack: they allocate the budget to the entries of ``r`` that gain most, each up to
+# its bound, until it is exhausted.
 
 
 @tracker
-class Spending(NamedTuple):
-    """What an oracle may spend, and scratch memory.
+class BudgetTracker(NamedTuple):
+    """The bounds and the budget around the weights nearest to zero, and scratch memory.
 
     Attributes
     ----------
     near, lower, upper : arrays of shape (d,)
-        The point at which nothing is spent, and how far each weight may move from there.
+        The point that uses none of the budget, and how far each weight may move from there.
     budget : float
         Bound on the sum of the moves.
     least : float
-        Only larger gains are worth the budget: zero, or minus infinity if all of it must be spent.
+        Only larger gains are worth the budget: zero, or minus infinity if all of it must be used.
     most : int
         Number of moves that always exhaust the budget.
     keys, room : arrays of shape (d,)
@@ -355,7 +357,7 @@ def leading(keys, count):
     return at[np.argsort(-keys[at], kind="mergesort")]
 
 
-def spent(keys: np.ndarray, caps: np.ndarray, budget: float) -> np.ndarray:
+def allocated(keys: np.ndarray, caps: np.ndarray, budget: float) -> np.ndarray:
     """Return how much of a budget each entry gets: in decreasing order of the keys, each entry up to its cap."""
     order = np.argsort(-keys, kind="stable")
     amounts = caps[order]
@@ -388,7 +390,7 @@ def sparse_budgets(lower: np.ndarray, upper: np.ndarray, radius: float, k: int) 
     return found
 
 
-def spending(constraint: Any, d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+def room_of(constraint: Any, d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """Return the weights nearest to zero, the range of each weight, and the rest of the budget.
 
     A set that the weights nearest to zero exhaust up to rounding is that single point.
@@ -396,15 +398,15 @@ def spending(constraint: Any, d: int) -> tuple[np.ndarray, np.ndarray, np.ndarra
     lower, upper = np.broadcast_to(constraint.lower, d), np.broadcast_to(constraint.upper, d)
     near = np.minimum(np.maximum(lower, 0.0), upper)
     least = float(np.abs(near).sum())
-    if least > constraint.radius * (1.0 + SPENT):
+    if least > constraint.radius * (1.0 + EXHAUSTED):
         raise ValueError(
             f"Budget: the set is empty: absolute values of {d} weights within lower and upper sum to at least "
             f"{least:g}, more than radius = {constraint.radius:g}; raise radius, or loosen the bounds"
         )
     rest = constraint.radius - least
-    rest = rest if rest > SPENT * constraint.radius else 0.0
+    rest = rest if rest > EXHAUSTED * constraint.radius else 0.0
     lower, upper = np.maximum(lower, near - rest), np.minimum(upper, near + rest)
-    if constraint.exhausted and (most := float(upper.sum())) < constraint.radius * (1.0 - SPENT):
+    if constraint.exhausted and (most := float(upper.sum())) < constraint.radius * (1.0 - EXHAUSTED):
         raise ValueError(
             f"CappedSimplex: the set is empty: the caps of {d} weights sum to {most:g}, less than radius = "
             f"{constraint.radius:g}; raise cap, or lower radius"
@@ -412,7 +414,7 @@ def spending(constraint: Any, d: int) -> tuple[np.ndarray, np.ndarray, np.ndarra
     return near, lower, upper, rest
 
 
-class BudgetMethods:
+class BudgetMethods(Defaults):
     """Methods of sets with bounds ``lower`` and ``upper`` on each weight and a radius for their absolute values."""
 
     exhausted = False
@@ -429,11 +431,12 @@ class BudgetMethods:
 
     def tracker(self, d):
         """Return the bounds around the weights nearest to zero, and memory for a vertex."""
-        near, lower, upper, budget = spending(self, d)
+        near, lower, upper, budget = room_of(self, d)
         sides = np.stack([near - lower, upper - near])
         shortest = np.sort(np.where(sides > 0.0, sides, np.inf).min(axis=0))
         most = min(int(np.searchsorted(np.cumsum(shortest), budget)) + 1, d)
-        return Spending(near, lower, upper, budget, -np.inf if self.exhausted else 0.0, most, np.zeros(d), np.zeros(d))
+        least = -np.inf if self.exhausted else 0.0
+        return BudgetTracker(near, lower, upper, budget, least, most, np.zeros(d), np.zeros(d))
 
     def oracle(self, tracker, r):
         """Return the atom that minimises ``<r, s>``: the largest gains get the budget, each up to its bound."""
@@ -458,24 +461,24 @@ class BudgetMethods:
     def support(self, direction):
         """Return the largest ``<direction, s>`` over the set."""
         direction = np.asarray(direction, dtype=np.float64)
-        near, lower, upper, rest = spending(self, len(direction))
+        near, lower, upper, rest = room_of(self, len(direction))
         gains, caps = self._gains(direction, near - lower, upper - near)
-        return float(direction @ near + gains @ spent(gains, caps, rest))
+        return float(direction @ near + gains @ allocated(gains, caps, rest))
 
     def radius_price(self, direction):
         """Return by how much the support function rises per unit of the radius: the gain of the next unit."""
         direction = np.asarray(direction, dtype=np.float64)
-        near, _, _, rest = spending(self, len(direction))
+        near, _, _, rest = room_of(self, len(direction))
         gains, caps = self._gains(direction, near - self.lower, self.upper - near)
         if not self.exhausted:
-            gains, caps = np.append(gains, 0.0), np.append(caps, np.inf)  # a unit that is not spent gains nothing
+            gains, caps = np.append(gains, 0.0), np.append(caps, np.inf)  # a unit that is not used gains nothing
         order = np.argsort(-gains, kind="stable")
         place = int(np.searchsorted(np.cumsum(caps[order]), rest, side="right"))
         return float(gains[order[min(place, len(order) - 1)]])
 
     def contains(self, w, tolerance=1e-9):
         """Return whether ``w`` is in the set, up to ``tolerance`` times the radius."""
-        near, lower, upper, _ = spending(self, np.size(w))
+        near, lower, upper, _ = room_of(self, np.size(w))
         radius = min(self.radius, upper.sum()) if self.exhausted else max(self.radius, np.abs(near).sum())
         slack = tolerance * radius
         total = np.sum(w) if self.exhausted else np.abs(w).sum()
@@ -484,17 +487,17 @@ class BudgetMethods:
 
     def barrier(self, size):
         """Return a barrier of the set's interior for ``size`` weights, None if the set is a single point."""
-        near, lower, upper, rest = spending(self, size)
-        if not (upper > lower).any() or (self.exhausted and upper.sum() <= self.radius * (1.0 + SPENT)):
+        near, lower, upper, rest = room_of(self, size)
+        if not (upper > lower).any() or (self.exhausted and upper.sum() <= self.radius * (1.0 + EXHAUSTED)):
             return None
         return BudgetBarrier(near - lower, upper - near, rest, self.exhausted).translated(near)
 
     def diameter(self, d):
         """Return the Euclidean diameter in ``d`` dimensions, or an upper bound."""
-        _, lower, upper, rest = spending(self, d)
+        _, lower, upper, rest = room_of(self, d)
         width = upper - lower
         most = min(rest, max(0.0, float(width.sum()) - rest)) if self.exhausted else rest  # what can change sides
-        return float(np.linalg.norm(spent(width, width, 2.0 * most)))
+        return float(np.linalg.norm(allocated(width, width, 2.0 * most)))
 
 
 class CappedMethods(BudgetMethods):
@@ -510,8 +513,7 @@ class CappedMethods(BudgetMethods):
         return self.cap
 
 
-@constraint_set
-@lent(BudgetMethods)
+@set_with(BudgetMethods)
 class Budget(NamedTuple):
     """All ``w`` with ``lower <= w <= upper``, entry by entry, and ``sum_j |w_j| <= radius``.
 
@@ -542,15 +544,15 @@ class Budget(NamedTuple):
             for name, bound in (("lower", self.lower), ("upper", self.upper))
         )
         ordered("Budget", lower, upper)
-        found = self._replace(lower=lower, upper=upper, radius=positive("Budget", "radius", self.radius))
-        spending(found, max(np.size(lower), np.size(upper)))  # raises if the set is empty
+        found = self._replace(lower=lower, upper=upper)
+        room_of(found, max(np.size(lower), np.size(upper)))  # raises if the set is empty
         return found
 
     def for_size(self, d):
         """Return the set with bounds as arrays of ``d`` entries, or raise ValueError if it is empty."""
         lower, upper = (one_for_each("Budget", name, getattr(self, name), d) for name in ("lower", "upper"))
         found = self._replace(lower=lower, upper=upper)
-        spending(found, d)
+        room_of(found, d)
         return found
 
     def for_columns(self, columns):
@@ -565,13 +567,13 @@ class Budget(NamedTuple):
 
     def radius_range(self, d):
         """Return the smallest and the largest radius with which the set is not empty."""
-        return float(np.abs(spending(self, d)[0]).sum()), np.inf
+        return float(np.abs(room_of(self, d)[0]).sum()), np.inf
 
     def structure(self):
         """Return the bounds and the radius as a `Structure`: a `Hull` or `Bounds` if only one of them binds."""
         if np.ndim(self.lower) == 0 or np.ndim(self.upper) == 0:
             return Structure()  # of an unknown number of weights
-        near, lower, upper, rest = spending(self, len(self.lower))
+        near, lower, upper, rest = room_of(self, len(self.lower))
         below, above = near - lower, upper - near
         if np.maximum(below, above).sum() <= rest:
             return Structure(Bounds(lower, upper))
@@ -582,8 +584,7 @@ class Budget(NamedTuple):
         return Structure(Knapsack(lower, upper, self.radius, exhausted=False))
 
 
-@constraint_set
-@lent(CappedMethods)
+@set_with(CappedMethods)
 class CappedSimplex(NamedTuple):
     """All ``w`` with ``0 <= w <= cap`` whose entries sum to ``radius``: portfolios with a cap on each position.
 
@@ -608,21 +609,21 @@ class CappedSimplex(NamedTuple):
         cap = number_or_vector("CappedSimplex", "cap", self.cap, infinite=True)
         if np.min(cap) < 0.0:
             raise ValueError(f"CappedSimplex: cap must not be negative, got {np.min(cap):g}")
-        found = self._replace(cap=cap, radius=positive("CappedSimplex", "radius", self.radius))
+        found = self._replace(cap=cap)
         if np.ndim(cap):
-            spending(found, len(cap))  # raises if the set is empty
+            room_of(found, len(cap))  # raises if the set is empty
         return found
 
     def for_size(self, d):
         """Return the set with a cap for each of ``d`` weights, or raise ValueError if it is empty."""
         found = self._replace(cap=one_for_each("CappedSimplex", "cap", self.cap, d))
-        spending(found, d)
+        room_of(found, d)
         return found
 
     def for_columns(self, columns):
         """Return the set of some entries where all others are zero; None if their caps leave no point."""
         caps = self.cap[columns]
-        return self._replace(cap=caps) if caps.sum() >= self.radius * (1.0 - SPENT) else None
+        return self._replace(cap=caps) if caps.sum() >= self.radius * (1.0 - EXHAUSTED) else None
 
     def radius_range(self, d):
         """Return the smallest and the largest radius with which the set is not empty."""
@@ -635,5 +636,5 @@ class CappedSimplex(NamedTuple):
         if np.min(self.cap) >= self.radius:
             return Structure(Hull(self.radius, signed=False, filled=False))
         return Structure(
-            Knapsack(np.zeros(len(self.cap)), spending(self, len(self.cap))[2], self.radius, exhausted=True)
+            Knapsack(np.zeros(len(self.cap)), room_of(self, len(self.cap))[2], self.radius, exhausted=True)
         )

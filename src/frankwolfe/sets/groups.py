@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.part import Opaque, positive
-from frankwolfe.compile.verbs import leader, routine
+from frankwolfe.compile.part import Opaque
+from frankwolfe.compile.verbs import leader
 from frankwolfe.linalg.argmax import GroupTracker
 from frankwolfe.sets.atoms import Block, oppose
 from frankwolfe.sets.barriers import GroupBarrier, LargestBarrier
-from frankwolfe.sets.base import ball
+from frankwolfe.sets.base import BallDefaults, set_with
 from frankwolfe.sets.checks import one_of, same_length, vector
 from frankwolfe.sets.coordinate import Box
 
@@ -63,23 +63,24 @@ def as_labels(part: str, groups: Any) -> tuple[np.ndarray, int]:
             )
         names, numbers = np.unique(labels, return_inverse=True)
         return numbers.astype(np.int64), len(names)
-    owner: dict[int, int] = {}
-    for g, group in enumerate(as_lists(part, groups)):
-        for j in group:
-            if j in owner:
-                raise ValueError(
-                    f"{part}: groups {owner[j]} and {g} both have coordinate {j}: groups must not overlap "
-                    "(LatentGroupBall takes groups that do)"
-                )
-            owner[j] = g
-    d, last = len(owner), max(owner)
-    if last >= d:
-        missing = min(set(range(d)) - set(owner))
+    given = as_lists(part, groups)
+    members, owners = np.concatenate(given), np.repeat(np.arange(len(given)), [len(group) for group in given])
+    order = np.argsort(members, kind="stable")
+    ordered, d = members[order], len(members)
+    if (ordered[1:] == ordered[:-1]).any():
+        at = int(np.argmax(ordered[1:] == ordered[:-1]))
+        one, other = owners[order[at : at + 2]]
         raise ValueError(
-            f"{part}: group {owner[last]} has index {last}, but coordinate {missing} is in no group: the groups "
-            "must cover every coordinate"
+            f"{part}: groups {one} and {other} both have coordinate {ordered[at]}: groups must not overlap "
+            "(LatentGroupBall takes groups that do)"
         )
-    return np.array([owner[j] for j in range(d)]), max(owner.values()) + 1
+    if ordered[-1] >= d:
+        missing = int(np.argmax(ordered != np.arange(d)))
+        raise ValueError(
+            f"{part}: group {owners[order[-1]]} has index {ordered[-1]}, but coordinate {missing} is in no group: the "
+            "groups must cover every coordinate"
+        )
+    return owners[order], len(given)
 
 
 def _labels_given(groups: Any) -> bool:
@@ -92,24 +93,28 @@ def _labels_given(groups: Any) -> bool:
     return bool(entries) and all(isinstance(entry, str) or not isinstance(entry, Iterable) for entry in entries)
 
 
-@routine
-def block(tracker, r, radius):
-    """Return the atom of the leading group: the point of its ball that minimises ``<r, s>``."""
-    g = leader(tracker, r)
-    low, high = tracker.starts[g], tracker.starts[g + 1]
-    at, values = tracker.members[low:high], tracker.values[: high - low]
-    size = radius * tracker.shares[g]
-    if tracker.flat:
+class GroupMethods(BallDefaults):
+    """Methods of both balls."""
+
+    radius: float
+
+    def oracle(self, tracker, r):
+        """Return the atom that minimises ``<r, s>``: a point of the ball of the leading group."""
+        g = leader(tracker, r)
+        low, high = tracker.starts[g], tracker.starts[g + 1]
+        at, values = tracker.members[low:high], tracker.values[: high - low]
+        size = self.radius * tracker.shares[g]
+        if tracker.flat:
+            for k in range(len(at)):
+                values[k] = -size if r[at[k]] > 0.0 else size
+            return Block(at, values)
         for k in range(len(at)):
-            values[k] = -size if r[at[k]] > 0.0 else size
+            values[k] = r[at[k]]
+        oppose(values, size, values)
         return Block(at, values)
-    for k in range(len(at)):
-        values[k] = r[at[k]]
-    oppose(values, size, values)
-    return Block(at, values)
 
 
-@ball
+@set_with(GroupMethods)
 class GroupBall(NamedTuple):
     """All ``w`` with ``sum_g weight_g ||w_g|| <= radius``: the ball of the group lasso. Vertices lie in one group.
 
@@ -147,8 +152,7 @@ class GroupBall(NamedTuple):
             g = int(np.argmin(weights))
             raise ValueError(f"GroupBall: weights must be positive, got {weights[g]:g} for group {g}")
         norm = one_of("GroupBall", "norm", self.norm, (2.0, np.inf))
-        radius = positive("GroupBall", "radius", self.radius)
-        return self._replace(groups=labels, radius=radius, norm=norm, weights=weights)
+        return self._replace(groups=labels, norm=norm, weights=weights)
 
     def shaped(self, rows, columns):
         """Return the set for a weight matrix: groups of its rows become groups of its entries."""
@@ -169,10 +173,6 @@ class GroupBall(NamedTuple):
         order = np.argsort(self.groups, kind="stable")
         groups = np.split(order, np.cumsum(np.bincount(self.groups))[:-1])
         return GroupTracker.over(d, groups, 1.0 / self.weights, bool(np.isinf(self.norm)))
-
-    def oracle(self, tracker, r):
-        """Return the atom that minimises ``<r, s>``."""
-        return block(tracker, r, self.radius)
 
     def _norms(self, w: Any, power: float) -> np.ndarray:
         """Return the l_p norms of the groups of a vector, for p = 1, 2 or inf."""
@@ -205,7 +205,7 @@ class GroupBall(NamedTuple):
         return 2.0 * self.radius * float(np.max(longest / self.weights))
 
 
-@ball
+@set_with(GroupMethods)
 class LatentGroupBall(NamedTuple):
     """The hull of the l2 balls of a ``radius`` over single groups, which may overlap: the latent group lasso's ball.
 
@@ -232,9 +232,9 @@ class LatentGroupBall(NamedTuple):
     radius: float
 
     def _checked(self):
-        checked = isinstance(self.groups, Opaque)
-        groups = self.groups if checked else Opaque.of(as_lists("LatentGroupBall", self.groups))
-        return self._replace(groups=groups, radius=positive("LatentGroupBall", "radius", self.radius))
+        if isinstance(self.groups, Opaque):
+            return self
+        return self._replace(groups=Opaque.of(as_lists("LatentGroupBall", self.groups)))
 
     def shaped(self, rows, columns):
         """Return the set for a weight matrix: groups of its rows, if all are, become groups of its entries."""
@@ -262,10 +262,6 @@ class LatentGroupBall(NamedTuple):
         """Return the lazy argmax over groups."""
         groups = list(map(np.array, self.groups.value))
         return GroupTracker.over(d, groups, np.ones(len(groups)), False)
-
-    def oracle(self, tracker, r):
-        """Return the atom that minimises ``<r, s>``."""
-        return block(tracker, r, self.radius)
 
     def support(self, direction):
         """Return the largest ``<direction, s>`` over the set."""

@@ -11,16 +11,27 @@ from frankwolfe.compile.part import Opaque
 from frankwolfe.linalg.matrices import weighted_row_sums
 from frankwolfe.sets.atoms import Full
 from frankwolfe.sets.barriers import Barrier, OrthantBarrier, SlackBarrier, simplex_barrier
-from frankwolfe.sets.base import (
-    Diameters,
-    constraint_set,
-    from_reaches,
-    of_columns,
-    reaches,
-    widths,
-)
-from frankwolfe.sets.callbacks import Messenger, consult
-from frankwolfe.sets.checks import matrix, rounding, same_length, sparse_matrix, vector, whole
+from frankwolfe.sets.base import Defaults, constraint_set, from_reaches, of_columns, reaches, set_with, widths
+from frankwolfe.sets.callbacks import Messenger, call_oracle
+from frankwolfe.sets.checks import matrix, rounding, same_length, vector
+
+
+class ProgramMethods(Defaults):
+    """Methods of sets whose vertices are solutions of linear programs."""
+
+    def oracle(self, tracker, r):
+        """Return the atom that minimises ``<r, s>``."""
+        return call_oracle(tracker, r)
+
+    def image_diameters(self, X):
+        """Return ``D_p`` for p = 1, 2, inf, each with whether it is exact; for p = 1 and 2 upper bounds.
+
+        They follow from the rows' ranges; for many rows, which take two programs each, from the bounding box.
+        """
+        diameter = float(self.diameter(X.shape[1]))
+        if X.shape[0] > 2000:
+            return from_reaches(X, weighted_row_sums(X, widths(self, X.shape[1])), diameter, exact=False)
+        return from_reaches(X, reaches(self, X), diameter)
 
 
 @constraint_set
@@ -93,7 +104,7 @@ class ConvexHull(NamedTuple):
         return of_columns(1.0, np.asarray(X @ self.points.T), with_zero=False)
 
 
-@constraint_set
+@set_with(ProgramMethods)
 class Birkhoff(NamedTuple):
     """Doubly stochastic matrices, flattened row by row: non-negative, every row and column summing to one.
 
@@ -113,9 +124,6 @@ class Birkhoff(NamedTuple):
 
     size: int
 
-    def _checked(self):
-        return self._replace(size=whole("Birkhoff", "size", self.size))
-
     def shaped(self, rows, columns):
         """Return the set, or raise ValueError if the weights are not a matrix of its size."""
         if (rows, columns) != (self.size, self.size):
@@ -132,10 +140,6 @@ class Birkhoff(NamedTuple):
     def tracker(self, d):
         """Return a messenger to the solver of the assignment problem."""
         return Messenger.over(d, self._best)
-
-    def oracle(self, tracker, r):
-        """Return the atom that minimises ``<r, s>``."""
-        return consult(tracker, r)
 
     def _best(self, r: np.ndarray) -> np.ndarray:
         from scipy.optimize import linear_sum_assignment  # slow to import
@@ -166,12 +170,8 @@ class Birkhoff(NamedTuple):
         """Return the Euclidean diameter: the distance of two permutations that agree nowhere."""
         return float(np.sqrt(2.0 * self.size)) if self.size > 1 else 0.0
 
-    def image_diameters(self, X):
-        """Return ``D_p`` for p = 1, 2, inf, each with whether it is exact; for p = 1 and 2 upper bounds."""
-        return _image_diameters(self, X)
 
-
-@constraint_set
+@set_with(ProgramMethods)
 class Polytope(NamedTuple):
     """All ``w`` with ``A w <= b`` and ``E w = e``: any bounded polytope. HiGHS finds a vertex by linear programming.
 
@@ -254,10 +254,6 @@ class Polytope(NamedTuple):
         """Return a messenger to HiGHS."""
         return Messenger.over(d, self._program().best)
 
-    def oracle(self, tracker, r):
-        """Return the atom that minimises ``<r, s>``."""
-        return consult(tracker, r)
-
     def support(self, direction):
         """Return the largest ``<direction, s>`` over the set: an upper bound proven by the dual of the program."""
         direction = np.asarray(direction, dtype=np.float64)
@@ -278,18 +274,6 @@ class Polytope(NamedTuple):
         """Return a barrier of the set's interior, None if the set is a single point."""
         return polytope_barrier(*self._constraints(), size)
 
-    def image_diameters(self, X):
-        """Return ``D_p`` for p = 1, 2, inf, each with whether it is exact; for p = 1 and 2 upper bounds."""
-        return _image_diameters(self, X)
-
-
-def _image_diameters(constraint: Any, X: Any) -> Diameters:
-    """Return diameters from the rows' ranges; for many rows, which take two programs each, from the bounding box."""
-    diameter = float(constraint.diameter(X.shape[1]))
-    if X.shape[0] > 2000:
-        return from_reaches(X, weighted_row_sums(X, widths(constraint, X.shape[1])), diameter, exact=False)
-    return from_reaches(X, reaches(constraint, X), diameter)
-
 
 def _refuse_ray(found: Any) -> None:
     """Raise ValueError if a program that looks for a ray has found one."""
@@ -309,7 +293,7 @@ def _system(matrix_name: str, M: Any, vector_name: str, bound: Any) -> tuple[Any
         given, missing = (matrix_name, vector_name) if bound is None else (vector_name, matrix_name)
         raise ValueError(f"Polytope: {given} goes with {missing}, which is missing")
     M = M.value if isinstance(M, Opaque) else M
-    M = sparse_matrix("Polytope", matrix_name, M) if sparse.issparse(M) else matrix("Polytope", matrix_name, M)
+    M = matrix("Polytope", matrix_name, M)
     bound = vector("Polytope", vector_name, bound)
     if len(bound) != M.shape[0]:
         raise ValueError(f"Polytope: {vector_name} has {len(bound)} entries, but {matrix_name} has {M.shape[0]} rows")

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.part import finite, positive
+from frankwolfe.compile.part import finite
 from frankwolfe.linalg.matrices import row_norms
 from frankwolfe.sets.atoms import Full, normalise, oppose
 from frankwolfe.sets.barriers import EllipsoidBarrier, PowerBarrier
@@ -89,7 +89,7 @@ class LpBall(NamedTuple):
         p = finite("LpBall", "p", self.p)
         if p <= 1.0:
             raise ValueError(f"LpBall: p must be larger than 1, got {p:g}: for smaller p the ball is not convex")
-        return self._replace(p=p, radius=positive("LpBall", "radius", self.radius))
+        return self._replace(p=p)
 
     def oracle(self, tracker, r):
         """Return the atom that minimises ``<r, s>``: ``|s_j|`` is proportional to ``|r_j|^(1/(p-1))`` (Hölder)."""
@@ -178,7 +178,7 @@ class Ellipsoid(NamedTuple):
         centre = number_or_vector("Ellipsoid", "centre", self.centre)
         if np.ndim(centre) and len(centre) != len(shape):
             raise ValueError(f"Ellipsoid: centre has {len(centre)} entries and shape has {len(shape)}")
-        return self._replace(shape=shape, radius=positive("Ellipsoid", "radius", self.radius), centre=centre)
+        return self._replace(shape=shape, centre=centre)
 
     def for_size(self, d):
         """Return the set, or raise ValueError if it does not have ``d`` coordinates."""

@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.compile.part import finite, positive
+from frankwolfe.compile.part import finite
 from frankwolfe.sets.atoms import Block, Full, normalise, oppose
 from frankwolfe.sets.barriers import BudgetBarrier, OrderedBarrier, SupportBarrier, simplex_barrier
 from frankwolfe.sets.base import ball, constraint_set, from_reaches, of_columns, reaches, tracker
-from frankwolfe.sets.checks import one_of, rounding, same_length, vector, whole
+from frankwolfe.sets.checks import one_of, rounding, same_length, vector
 
 
 @tracker
@@ -61,11 +61,7 @@ class KSupportBall(NamedTuple):
     norm: float = 2.0
 
     def _checked(self):
-        return self._replace(
-            k=whole("KSupportBall", "k", self.k),
-            radius=positive("KSupportBall", "radius", self.radius),
-            norm=one_of("KSupportBall", "norm", self.norm, (2.0, np.inf)),
-        )
+        return self._replace(norm=one_of("KSupportBall", "norm", self.norm, (2.0, np.inf)))
 
     def for_size(self, d):
         """Return the set, or raise ValueError if ``k`` is larger than ``d``."""
@@ -179,7 +175,7 @@ class OWLBall(NamedTuple):
                 f"OWLBall: weights must not increase, but entry {i} is {weights[i]:g} and entry {i + 1} is "
                 f"{weights[i + 1]:g}: sort them, the largest first"
             )
-        return self._replace(weights=weights, radius=positive("OWLBall", "radius", self.radius))
+        return self._replace(weights=weights)
 
     def for_size(self, d):
         """Return the set, or raise ValueError if it does not have ``d`` coordinates."""

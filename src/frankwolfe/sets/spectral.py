@@ -5,18 +5,19 @@ matrix of the shorter side up to date, and `CallbackTracker` calls an iterative 
 """
 
 from collections.abc import Callable
-from math import isfinite, isqrt, sqrt
+from math import isfinite, isqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.part import lent, positive
+from frankwolfe.compile.part import defaults_from
 from frankwolfe.compile.verbs import accept, contract, recount, routine, row_add, row_dot, row_sandwich, twofold
 from frankwolfe.linalg.singular import SHORT, Triplets, leading_eigen, leading_triplets
 from frankwolfe.rows.observed_entries import EntryAtom, Factors, ObservedEntries
+from frankwolfe.sets.atoms import oppose
 from frankwolfe.sets.barriers import SpectrahedronBarrier, TraceBarrier
 from frankwolfe.sets.base import Structure, TraceNorm, ball, constraint_set, from_diameter, tracker, unknown_columns
-from frankwolfe.sets.callbacks import Messenger, consult
+from frankwolfe.sets.callbacks import Messenger, call_oracle
 
 SMALL, LARGE = 1e-100, 1e100
 """Squares of numbers between these neither underflow nor overflow."""
@@ -87,18 +88,6 @@ def trace(matrix):
     return total
 
 
-@routine
-def to_unit_length(vector):
-    """Scale a vector to length one, in place; a zero vector becomes the first unit vector."""
-    size = largest(vector)
-    if size > 0.0:
-        vector /= size  # otherwise the squares of small entries would underflow
-        vector /= sqrt(contract(vector, vector))
-    else:
-        vector[:] = 0.0
-        vector[0] = 1.0
-
-
 @tracker
 class Gram(NamedTuple):
     """Tracker that updates the Gram matrix of ``r`` over its shorter side.
@@ -157,7 +146,7 @@ class Gram(NamedTuple):
             map_right(r, right, left)
         else:
             map_left(r, left, right)
-        to_unit_length(long)
+        oppose(long, -1.0, long)  # scaled to length one, by which its direction stays
 
 
 def _add_outer(tracker, rows, i, r, c):
@@ -229,7 +218,7 @@ class CallbackTracker(NamedTuple):
 
     def recount(self, r):
         """Compute the vectors by the callback."""
-        consult(self.messenger, r)
+        call_oracle(self.messenger, r)
 
 
 class TraceNormMethods:
@@ -260,7 +249,7 @@ class TraceNormMethods:
 
 
 @ball
-@lent(TraceNormMethods)
+@defaults_from(TraceNormMethods)
 class TraceBall(NamedTuple):
     """All matrices whose singular values sum to at most ``radius``: the ball of the trace (nuclear) norm.
 
@@ -284,9 +273,7 @@ class TraceBall(NamedTuple):
     shape: Any = None
 
     def _checked(self):
-        return self._replace(
-            radius=positive("TraceBall", "radius", self.radius), shape=checked_shape("TraceBall", self.shape)
-        )
+        return self._replace(shape=checked_shape("TraceBall", self.shape))
 
     def shaped(self, rows, columns):
         """Return the ball for matrices of that shape."""
@@ -347,7 +334,7 @@ class TraceBall(NamedTuple):
 
 
 @constraint_set
-@lent(TraceNormMethods)
+@defaults_from(TraceNormMethods)
 class SampledTraceBall(NamedTuple):
     """All matrices of trace norm at most ``radius``, of which only some entries matter: for matrix completion.
 
@@ -408,9 +395,6 @@ class Spectrahedron(NamedTuple):
     """
 
     trace: float = 1.0
-
-    def _checked(self):
-        return self._replace(trace=positive("Spectrahedron", "trace", self.trace))
 
     def shaped(self, rows, columns):
         """Return the set, or raise ValueError if the weights are not a square matrix."""

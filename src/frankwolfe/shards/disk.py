@@ -11,18 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.arguments.arrays import as_targets, as_weights
-from frankwolfe.rows.centred import Centred
+from frankwolfe.rows import Samples, block_entries
 from frankwolfe.rows.csr import CSR
-from frankwolfe.rows.dense import Dense
+from frankwolfe.rows.dense import Centred, Dense
 from frankwolfe.rows.multi_output import MultiOutput
-from frankwolfe.rows.samples import Samples, block_entries
-from frankwolfe.shards.interface import Shards
-from frankwolfe.shards.local import DataBlock, Local, SplitRows, Threads, Total, moved
+from frankwolfe.shards.local import DataBlock, Local, Shards, SplitRows, Threads, Total, moved
 from frankwolfe.shards.sources import IN_MEMORY, DataSource, LoadedData, Refusal
 from frankwolfe.store.sharded import LIMIT, ShardedRows
-
-MOST_ROOMS = 3
-"""Largest number of shards in memory during a pass: one in use, and two that are read ahead."""
 
 
 class StoredRows(SplitRows):
@@ -123,7 +118,8 @@ class StoredRows(SplitRows):
         A thread reads ahead. A room is memory for one shard: there are no more shards in memory than rooms.
         """
         store = self.store
-        count = min(MOST_ROOMS, len(store.shards), store.memory // max(store.largest_shard, 1))
+        # one shard is in use, and two are read ahead
+        count = min(3, len(store.shards), store.memory // max(store.largest_shard, 1))
         thread = ThreadPoolExecutor(1, thread_name_prefix="frankwolfe-read")
         with store.rooms(count) as rooms:
             try:
@@ -173,7 +169,7 @@ class ShardSource(DataSource):
     """Rows that this process can read shard by shard: `ShardedRows`, for instance a row store."""
 
     X: ShardedRows
-    name, is_checked = "a row store", True
+    name, in_memory, is_checked = "a row store", "X.matrix() and X.y", True
     refusals = (
         Refusal(
             IN_MEMORY,
@@ -190,11 +186,6 @@ class ShardSource(DataSource):
     def most_batch(self) -> float:
         """The rows of the smallest group."""
         return GroupPlan.of(self.X).fewest_rows
-
-    def require_memory(self, who: str, instead: str = "") -> None:
-        """Raise TypeError."""
-        more = f", or {instead}" if instead else ""
-        raise TypeError(f"{who} needs rows in memory, but X is {self.name}: pass X.matrix() and X.y{more}")
 
     def load(self, y: Any, sample_weight: Any, loss: Any, centre: bool) -> LoadedData:
         """Check targets and weights, which are those of the store if none are given. Load the rows if they fit."""

@@ -1,9 +1,27 @@
-"""Rows on this machine, split into blocks that threads process in parallel.
+"""Tasks on rows in memory (`Local`); `DiskShards` and `cluster.remote_data` have the same interface (`Shards`).
 
-The blocks depend on the size of the data only (`frankwolfe.rows.samples`), and sums are added in block order. So the
-results do not depend on the number of threads, not even in rounding. The function for a block fills its part of an
-array, or returns a tuple of numbers and arrays to sum. Kernels and NumPy release the interpreter lock, so that threads
-run in parallel.
+Code that reads rows, or that needs an entry for each row, is written as *tasks*, plain functions of a `Local`:
+
+    def task(local, *args)
+
+- ``shards.run(task, *args)`` runs a task that returns a tuple, and returns the sums of its entries over all shards.
+  With ``keep=k`` the first ``k`` entries stay with the rows, and references to them are returned in their place.
+- ``shards.keep(task, *args)`` returns a reference to a result that stays with the rows. A cluster computes the result
+  when a task needs it.
+
+References are arguments of later tasks. On each shard the task receives the piece of the result that belongs to the
+rows of the shard. On this machine there is one shard, and the reference is the result itself: an array with an entry
+for each row. On a cluster it is a `Kept`. (A store calls its files of some megabytes shards, too: those are pieces of
+the one shard of this machine.) Three rules make results independent of where rows are and of lost workers:
+
+- A task depends on its arguments only.
+- A kept result never changes. It shares no memory with the rows: rows of a store are read into buffers that are reused.
+- A task returns new arrays or numbers. Lists are concatenated instead of summed.
+
+Rows on this machine are split into blocks that threads process in parallel. The blocks depend on the size of the data
+only (`frankwolfe.rows`), and sums are added in block order. So the results do not depend on the number of
+threads, not even in rounding. The function for a block fills its part of an array, or returns a tuple of numbers and
+arrays to sum. Kernels and NumPy release the interpreter lock, so that threads run in parallel.
 """
 
 import os
@@ -13,17 +31,90 @@ from contextvars import copy_context
 from functools import cache, cached_property
 from itertools import pairwise, starmap
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+import frankwolfe.rows as cutting
 from frankwolfe.compile.kernels import compiling, worth_compiling
 from frankwolfe.linalg.threads import default_threads
-from frankwolfe.losses.loss_arrays import LossArrays
-from frankwolfe.rows import samples as cutting
+from frankwolfe.losses.base import LossArrays
+from frankwolfe.rows import Samples, block_entries
+from frankwolfe.rows.dense import even_parts
 from frankwolfe.rows.multi_output import FactoredMatrices, FactoredOutputs
-from frankwolfe.rows.samples import Samples, block_entries, even_parts
-from frankwolfe.shards.interface import Task
+
+Task = Callable[..., Any]
+
+
+class Shards(Protocol):
+    """Interface of the shards of a data set: run tasks on all rows, and keep results with the rows."""
+
+    calls_are_costly: bool
+    """Whether each `run` is a network round trip. Solvers then make fewer calls: each call returns more results, and
+    quadratic models are used for longer."""
+
+    @property
+    def groups(self) -> int:
+        """Number of groups of rows that the compiled loop loads into memory in turn.
+
+        One if all rows are in memory, zero if rows are in other processes.
+        """
+
+    @property
+    def reads(self) -> float | None:
+        """Number of times that all rows have been read from disk; None if passes read no disk."""
+
+    @property
+    def executor(self) -> Any:
+        """The executor that runs the work on blocks of rows in this process; None if rows are in others."""
+
+    def run(
+        self, task: Task, *args: Any, keep: int = 0, also: tuple = (), lineage: tuple | None = None
+    ) -> tuple[Any, ...]:
+        """Run a task on all shards. Return references to the first ``keep`` results, then the sums of the others.
+
+        ``also`` are further arguments, on which kept results do not depend. ``lineage`` is another task, with its
+        arguments, that computes the only kept result: for tasks whose arguments depend on many earlier calls. It is
+        sent only if a shard has lost the result.
+        """
+        ...
+
+    def keep(self, task: Task, *args: Any) -> Any:
+        """Return a reference to the result of a task, which stays with the rows."""
+        ...
+
+
+class Kept:
+    """Reference to a result that stays with the rows of a cluster: the task that computes it, and its arguments.
+
+    It has the shape of the result over all rows. Only workers have its entries, so reshaping returns the same object.
+    """
+
+    shape: tuple[int, ...] = ()
+    task: Task | None = None
+    args: tuple = ()
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def reshape(self, *shape: Any) -> "Kept":
+        """Return itself: it never changes."""
+        return self
+
+    ravel = copy = reshape
+
+
+def entry(local: Any, found: tuple, k: int) -> Any:
+    """Return one of the results of another task."""
+    return found[k]
+
+
+# --- rows on this machine ---------------------------------------------------------------------------------------------
 
 
 class SplitRows:

@@ -1,6 +1,6 @@
 """`DataSource`: one class for each place where rows can be, and all that a problem has to know of that place.
 
-`frankwolfe.problem.data.source_of` chooses the source of ``X``. Everything above works with its members and never with
+`source_of` chooses the source of ``X``. Everything above works with its members and never with
 the type of ``X``. A new place is a new class, in a file of its own, and a line in `source_of`. Rows that this process
 can read piece by piece need less: a subclass of `frankwolfe.store.sharded.ShardedRows`, which has a source already.
 """
@@ -15,11 +15,10 @@ from scipy import sparse
 from frankwolfe.arguments.arrays import as_matrix, as_targets, as_vector, as_weights, column_names
 from frankwolfe.compile.part import Opaque, is_part
 from frankwolfe.linalg.matrices import evenly_spread
-from frankwolfe.rows import as_rows
-from frankwolfe.rows.centred import centred
-from frankwolfe.rows.samples import Samples
-from frankwolfe.shards.interface import Shards
-from frankwolfe.shards.local import Local, Threads
+from frankwolfe.rows import Samples, as_rows
+from frankwolfe.rows.dense import centred
+from frankwolfe.shards.local import Local, Shards, Threads
+from frankwolfe.store.sharded import ShardedRows
 
 IN_MEMORY = "all rows in memory"
 ONE_PROCESS = "all rows in this process"
@@ -72,6 +71,9 @@ class DataSource:
     name = "an array"
     """What messages call ``X``."""
 
+    in_memory = ""
+    """What loads rows into memory that may not be there, for messages."""
+
     needs: tuple[str, ...] = ()
     """What the source needs of a problem: phrases of `frankwolfe.problem.requirements`."""
 
@@ -109,7 +111,10 @@ class DataSource:
         return np.inf
 
     def require_memory(self, who: str, instead: str = "") -> None:
-        """Raise an error that says what ``who`` could do if the rows are not in memory."""
+        """Raise TypeError if the rows may not be in memory. ``instead`` says what else ``who`` could do."""
+        if self.in_memory:
+            more = f", or {instead}" if instead else ""
+            raise TypeError(f"{who} needs rows in memory, but X is {self.name}: pass {self.in_memory}{more}")
 
     def load(self, y: Any, sample_weight: Any, loss: Any, centre: bool) -> LoadedData:
         """Check the data and load what can be loaded.
@@ -176,6 +181,24 @@ class DataSource:
         return []
 
 
+def source_of(X: Any) -> DataSource:
+    """Return the source of ``X``: the one place that decides where rows are.
+
+    Examples
+    --------
+    >>> source_of([[1.0], [2.0]]).name
+    'an array'
+    """
+    from frankwolfe.cluster.dask_source import DaskSource
+    from frankwolfe.shards.disk import ShardSource
+
+    if isinstance(X, DataSource):
+        return X
+    if type(X).__module__.partition(".")[0] in ("dask", "dask_expr"):  # known without an import of dask
+        return DaskSource(X)
+    return ShardSource(X) if isinstance(X, ShardedRows) else DataSource(X)
+
+
 def memory_samples(matrix: Any, targets: np.ndarray, weights: np.ndarray, loss: Any, centre: bool) -> Samples:
     """Return checked data in memory as kernels take it, without a copy. With ``centre``, dense columns are centred."""
     rows = as_rows(matrix, loss.outputs)
@@ -189,6 +212,29 @@ WHOLE = 2**24
 
 SAMPLED = 2**17
 """Entries of a larger array that do, evenly spaced."""
+
+
+def fingerprint(problem: Any) -> dict[str, str]:
+    """Return a fingerprint of each thing that a problem is made of.
+
+    Large arrays are sampled: a change of a few entries among millions may go unnoticed, other data does not.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> one, other = (fw.Problem([[1.0], [2.0]], [1, -1], constraint=fw.L1Ball(radius)) for radius in (1.0, 2.0))
+    >>> [name for name, digest in fingerprint(one).items() if fingerprint(other)[name] != digest]
+    ['set']
+    """
+    side, data = problem.side, problem.source.identity(problem.samples)
+    found = {name: digest(value) for name, value in data.items()}
+    found |= {
+        "loss": digest(problem.loss),
+        "set": digest(problem.constraint),
+        "intercept": "yes" if problem.intercept else "no",
+    }
+    found |= {} if problem.linear is None else {"linear term": digest(problem.linear)}
+    return found if side is None else found | {"side constraints": digest((side.A, side.lower, side.upper))}
 
 
 def digest(value: Any) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 
 from frankwolfe.methods.base import EstimateDefaults
 from frankwolfe.problem import Problem
-from frankwolfe.rows.samples import Samples
+from frankwolfe.rows import Samples
 from frankwolfe.shards.disk import ShuffledGroups
 from frankwolfe.solvers.loop import Batches, Sampler, Sizes, plain, require_permutation
 from frankwolfe.store.sharded import Room

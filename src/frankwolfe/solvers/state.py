@@ -14,7 +14,7 @@ import numpy as np
 from frankwolfe.compile.part import FIXED, ROWS, Opaque, is_part
 from frankwolfe.problem.linear_bounds import SideRows
 from frankwolfe.rows.observed_entries import ObservedEntries
-from frankwolfe.shards.interface import Kept
+from frankwolfe.shards.local import Kept
 
 SHAPES: dict[str, tuple[str, ...]] = {
     "gradient slope w exact.gradient snapshot.gradient best.w recent.w start.w": ("size",),

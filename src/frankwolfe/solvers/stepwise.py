@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from frankwolfe.compile.waiting import waiting
+from frankwolfe.compile.kernels import waiting
 from frankwolfe.losses import has_dual
 from frankwolfe.methods.base import NO_LINEAR, Setting, Units, estimate_for_run, others_for_run
 from frankwolfe.methods.gradient import (
@@ -31,7 +31,7 @@ from frankwolfe.problem.requirements import BOUNDED_CURVATURE, needs_of
 from frankwolfe.result import Status
 from frankwolfe.sets.base import tracker_of
 from frankwolfe.sets.callbacks import connected
-from frankwolfe.shards.interface import Kept
+from frankwolfe.shards.local import Kept
 from frankwolfe.solvers.exact_passes import ExactPasses, StepPlan
 from frankwolfe.solvers.loop import Batches, advance, saved_generator
 from frankwolfe.solvers.lower_bound import LowerBound

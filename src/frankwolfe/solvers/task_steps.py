@@ -24,10 +24,8 @@ from frankwolfe.methods.steps import line_along
 from frankwolfe.objective.point import ShardLine
 from frankwolfe.objective.tasks import evaluate_losses, sum_residuals
 from frankwolfe.problem import Problem
-from frankwolfe.rows import as_rows
-from frankwolfe.rows.samples import Samples
-from frankwolfe.shards.interface import Kept
-from frankwolfe.shards.local import DataBlock, Local
+from frankwolfe.rows import Samples, as_rows
+from frankwolfe.shards.local import DataBlock, Kept, Local
 from frankwolfe.solvers.exact_passes import ExactPasses
 
 MOST_PASSES = 16

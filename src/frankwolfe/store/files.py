@@ -149,25 +149,18 @@ def unfinished_of(path: Path) -> list[Path]:
 
 def _flush_folder(folder: Path) -> None:
     """Flush a folder to disk, so that a rename in it survives a power failure. Do nothing if that is not supported."""
-    try:
+    with suppress(OSError):  # Windows cannot open folders, and some network file systems cannot flush them
         handle = os.open(folder, os.O_RDONLY)
-    except OSError:  # Windows cannot open folders
-        return
-    try:
-        os.fsync(handle)
-    except OSError:  # not supported by some network file systems
-        pass
-    finally:
-        os.close(handle)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 # --- arrays, numbers and strings in a .npz file -----------------------------------------------------------------------
 
 LARGEST = 2**32
 """Largest total size, in bytes, of the arrays of a compressed file."""
-
-HEADER = 2**16
-"""Largest size of the header of an array in bytes."""
 
 
 class Archive:
@@ -223,7 +216,7 @@ class Archive:
     def array(self, name: str, size: int | None = None) -> np.ndarray:
         """Return an array. If it has more than ``size`` entries of 8 bytes, refuse it before it is decompressed."""
         entry = self._entries[name]
-        if size is not None and entry.file_size > 8 * size + HEADER:
+        if size is not None and entry.file_size > 8 * size + 2**16:  # the header is shorter
             raise ValueError(f"its array {name} is larger than {size:,} numbers")
         content = self._archive.read(entry)  # zipfile verifies the checksum
         stream = BytesIO(content)
@@ -265,7 +258,7 @@ def reason(error: Exception) -> str:
     if isinstance(error, RecursionError):
         return "what it says of itself is nested too deeply"
     if isinstance(error, MemoryError):
-        return "it asks for more memory than there is"
+        return "it needs more memory than there is"
     return str(error) or type(error).__name__
 
 

@@ -295,14 +295,12 @@ def read_array(folder: Path, file: File, kind: np.dtype, part: slice | None = No
     return np.frombuffer(content, kind.newbyteorder("<")).astype(kind)
 
 
-def require_indices(path: Path, columns: np.ndarray, width: int, starts: np.ndarray, entries: int) -> None:
+def require_indices(path: Path, columns: np.ndarray, width: int, starts: np.ndarray) -> None:
     """Raise ValueError unless CSR indices are valid: row starts never decrease, and columns ascend within each row.
 
-    Compiled code uses the indices without bounds checks. ``columns`` and ``starts`` may be those of the first rows
-    only; ``entries`` is the number of entries of all rows.
+    Compiled code uses the indices without bounds checks.
     """
-    rises = starts[1:] >= starts[:-1]
-    if starts[0] != 0 or not rises.all() or starts[-1] > entries or len(columns) != starts[-1]:
+    if starts[0] != 0 or (starts[1:] < starts[:-1]).any() or starts[-1] != len(columns):
         raise ValueError(f"{path} is damaged: its rows do not begin one after the other. Write the store anew")
     if len(columns) == 0:
         return

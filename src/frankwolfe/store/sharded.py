@@ -241,7 +241,8 @@ class ShardedRows:
 
     def first_rows(self, count: int) -> CSR | Dense:
         """Return the first ``count`` rows, or those of the first shard if it has fewer."""
-        return self.read([0]).block(slice(0, min(count, self.shards[0].rows)))
+        rows: Any = self.read([0])
+        return rows.block(slice(0, min(count, self.shards[0].rows)))
 
     def head(self, count: int) -> Any:
         """Return the first rows, at most ``count``, as an array or a SciPy CSR array."""

@@ -13,8 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.arguments.arrays import FLOATS, checked_sparse, column_names
-from frankwolfe.arguments.names import teaching
-from frankwolfe.arguments.settings import as_flag
+from frankwolfe.arguments.names import as_flag, teaching
 from frankwolfe.io.csv_parquet import Columns, header, separator_of
 from frankwolfe.io.read import Features, feature_names, read_columns
 from frankwolfe.io.streams import is_compressed, kind_of, opened, refusing_damage, require_file
@@ -183,14 +182,10 @@ def _is_matrix(X: Any) -> bool:
 def from_stream(source: Any) -> Iterator[RowBlock]:
     """Yield the blocks of an iterator: ``X``, ``(X, y)`` or ``(X, y, sample_weight)`` each."""
     for number, block in enumerate(source):
-        if isinstance(block, tuple):
-            if not 1 <= len(block) <= 3:
-                raise ValueError(
-                    f"block {number} is a tuple of {len(block)}: expected X, (X, y) or (X, y, sample_weight)"
-                )
-            yield RowBlock(*block)
-        else:
-            yield RowBlock(block)
+        given = block if isinstance(block, tuple) else (block,)
+        if not 1 <= len(given) <= 3:
+            raise ValueError(f"block {number} is a tuple of {len(given)}: expected X, (X, y) or (X, y, sample_weight)")
+        yield RowBlock(*given)
 
 
 def from_matrix(X: Any, y: Any = None, weights: Any = None) -> Iterator[RowBlock]:

@@ -7,6 +7,7 @@ from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -151,80 +152,6 @@ def filling(stream: BinaryIO) -> BinaryIO:
     return stream
 
 
-class ShardWriter:
-    """Writes the files of a store, and computes column statistics.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of the files.
-    first : int
-        Number of the first shard.
-
-    Attributes
-    ----------
-    shards : list of Shard
-        The shards written so far.
-    counts, squares : array
-        Number of stored entries of each column in these shards, and sum of their squares.
-    """
-
-    def __init__(self, folder: Path, first: int):
-        self.folder, self.shards = folder, list[Shard]()
-        self.counts, self.squares = np.zeros(0, np.int64), np.zeros(0)
-        self._next = first
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="frankwolfe-write")
-        self._busy: Future = self._pool.submit(int)  # the shard that is being written
-
-    def shard(self, pieces: Sequence[Any], width: int) -> None:
-        """Start to write stacked matrices as a shard. First wait for the previous shard and raise its error, if any."""
-        self.wait()
-        self._busy = self._pool.submit(self._write, self._next, pieces, width)
-        self._next += 1
-
-    def wait(self) -> None:
-        """Wait until all shards are written. Raise the error of the writing thread, if any."""
-        self._busy.result()
-
-    def file(self, name: str, values: np.ndarray) -> int:
-        """Write numbers to a file, little-endian, and return its checksum."""
-        values = np.ascontiguousarray(values, values.dtype.newbyteorder("<"))
-        path, content = self.folder / name, memoryview(values).cast("B") if values.size else memoryview(b"")
-        with path.open("wb") as stream:
-            filling(stream).write(content)
-        return zlib.crc32(content)
-
-    def close(self) -> None:
-        """Wait for pending writes and end the thread."""
-        self._pool.shutdown()
-
-    def _write(self, number: int, pieces: Sequence[Any], width: int) -> None:
-        """Write rows as a shard, and count their entries."""
-        if isinstance(pieces[0], np.ndarray):
-            values = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
-            rows, arrays, counts = len(values), [values], np.full(width, len(values))
-            squares = np.einsum("ij,ij->j", values, values, dtype=np.float64)
-        else:
-            sizes = np.concatenate([np.diff(piece.indptr) for piece in pieces])
-            values, columns = (np.concatenate([getattr(one, name) for one in pieces]) for name in ("data", "indices"))
-            starts = np.concatenate([[0], np.cumsum(sizes)])
-            rows, arrays = len(sizes), [values, columns.astype(INDEX, copy=False), starts.astype(INDEX)]
-            places = columns.astype(np.intp, copy=False)
-            counts = np.bincount(places, minlength=width)
-            squares = np.bincount(places, np.square(values, dtype=np.float64), minlength=width)
-        self.widen(width)
-        self.counts += counts
-        self.squares += squares
-        named = zip(OF_A_SHARD, arrays, strict=False)
-        crc32 = [self.file(f"{number:06}-{name}.bin", array) for name, array in named]
-        self.shards.append(Shard(number, rows, values.size, crc32))
-
-    def widen(self, width: int) -> None:
-        """Pad the column statistics with zeros to ``width`` columns."""
-        more = (0, max(0, width - len(self.counts)))
-        self.counts, self.squares = np.pad(self.counts, more), np.pad(self.squares, more)
-
-
 class Targets:
     """Collects the targets of all blocks as float64 numbers.
 
@@ -312,7 +239,9 @@ def _kind_of(values: np.ndarray | None) -> str:
 
 
 class Writer:
-    """Writes blocks of any size as shards of about equal size.
+    """Writes blocks of any size as shards of about equal size, and computes column statistics.
+
+    A thread writes one shard while the next one is read.
 
     Parameters
     ----------
@@ -325,7 +254,7 @@ class Writer:
     """
 
     def __init__(self, folder: Path, wanted: Wanted, before: Manifest):
-        self.wanted, self.before = wanted, before
+        self.folder, self.wanted, self.before = folder, wanted, before
         self.rows = 0  # number of rows so far
         self._dtype = np.dtype(before.values) if before.values else None
         self._layout, self._width = before.layout, before.columns
@@ -334,8 +263,14 @@ class Writer:
         self._targets = Targets(before)
         self._pending: list[Any] = []
         self._pending_bytes = 0
-        self._out = ShardWriter(folder, len(before.shards))
-        self.close = self._out.close
+        self._shards, self._numbers = list[Shard](), count(len(before.shards))
+        self._counts, self._squares = np.zeros(0, np.int64), np.zeros(0)  # of the columns of these shards
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="frankwolfe-write")
+        self._busy: Future = self._pool.submit(int)  # the shard that is being written
+
+    def close(self) -> None:
+        """Wait for pending writes and end the thread."""
+        self._pool.shutdown()
 
     def take(self, block: RowBlock) -> None:
         """Validate and add a block. Write each shard that is full."""
@@ -402,27 +337,61 @@ class Writer:
         return matrix
 
     def _flush(self) -> None:
-        """Start to write the pending rows as a shard."""
+        """Start to write the pending rows as a shard. First wait for the previous one, and raise its error if any."""
+        self._busy.result()
         if self._pending:
-            self._out.shard(self._pending, self._width)
+            self._busy = self._pool.submit(self._write, next(self._numbers), self._pending, self._width)
             self._pending, self._pending_bytes = [], 0
+
+    def _write(self, number: int, pieces: Sequence[Any], width: int) -> None:
+        """Write stacked matrices as a shard, and count their entries."""
+        if isinstance(pieces[0], np.ndarray):
+            values = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+            rows, arrays, counts = len(values), [values], np.full(width, len(values))
+            squares = np.einsum("ij,ij->j", values, values, dtype=np.float64)
+        else:
+            sizes = np.concatenate([np.diff(piece.indptr) for piece in pieces])
+            values, columns = (np.concatenate([getattr(one, name) for one in pieces]) for name in ("data", "indices"))
+            starts = np.concatenate([[0], np.cumsum(sizes)])
+            rows, arrays = len(sizes), [values, columns.astype(INDEX, copy=False), starts.astype(INDEX)]
+            places = columns.astype(np.intp, copy=False)
+            counts = np.bincount(places, minlength=width)
+            squares = np.bincount(places, np.square(values, dtype=np.float64), minlength=width)
+        self._widen(width)
+        self._counts += counts
+        self._squares += squares
+        named = zip(OF_A_SHARD, arrays, strict=False)
+        crc32 = [self._write_file(f"{number:06}-{name}.bin", array) for name, array in named]
+        self._shards.append(Shard(number, rows, values.size, crc32))
+
+    def _write_file(self, name: str, values: np.ndarray) -> int:
+        """Write numbers to a file, little-endian, and return its checksum."""
+        values = np.ascontiguousarray(values, values.dtype.newbyteorder("<"))
+        content = memoryview(values).cast("B") if values.size else memoryview(b"")
+        with (self.folder / name).open("wb") as stream:
+            filling(stream).write(content)
+        return zlib.crc32(content)
+
+    def _widen(self, width: int) -> None:
+        """Pad the column statistics with zeros to ``width`` columns."""
+        more = (0, max(0, width - len(self._counts)))
+        self._counts, self._squares = np.pad(self._counts, more), np.pad(self._squares, more)
 
     def finish(self) -> Manifest:
         """Write the last shard, the column statistics, the targets and the weights. Return the manifest."""
         self._flush()
-        out, parts = self._out, self.before.parts
-        out.wait()
-        if not out.shards or self._dtype is None:
+        self._busy.result()
+        parts = self.before.parts
+        if not self._shards or self._dtype is None:
             raise ValueError("there are no rows to write")
-        out.widen(self._width)
-        found = {"counts": out.counts, "squares": out.squares, "targets": self._targets.numbers()}
+        self._widen(self._width)
+        found = {"counts": self._counts, "squares": self._squares, "targets": self._targets.numbers()}
         found["weights"] = np.concatenate(self._weights) if self._weights else None
-        crc32 = {
-            name: out.file(f"part-{len(parts)}-{name}.bin", values)
-            for name, values in found.items()
-            if values is not None
+        files = {
+            name: (f"part-{len(parts)}-{name}.bin", values) for name, values in found.items() if values is not None
         }
-        out.close()
+        crc32 = {name: self._write_file(*file) for name, file in files.items()}
+        self.close()
         return replace(
             self.before,
             layout=self._layout,
@@ -430,5 +399,5 @@ class Writer:
             values=self._dtype.name,
             outputs=self._targets.outputs,
             classes=self._targets.classes,
-            parts=[*parts, WrittenPart(len(parts), self._width, out.shards, crc32)],
+            parts=[*parts, WrittenPart(len(parts), self._width, self._shards, crc32)],
         )

@@ -11,9 +11,8 @@ from scipy.special import expit
 import frankwolfe as fw
 from frankwolfe.compile.kernels import Kernel, compile_above
 from frankwolfe.objective.objective import Objective
-from frankwolfe.rows import as_rows
-from frankwolfe.rows.centred import Centred
-from frankwolfe.rows.samples import Samples
+from frankwolfe.rows import Samples, as_rows
+from frankwolfe.rows.dense import Centred
 from frankwolfe.running.driver import TableError
 from frankwolfe.sets.base import Hull
 from frankwolfe.shards.local import ChunkedRows

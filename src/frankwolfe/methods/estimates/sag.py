@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.part import lent
+from frankwolfe.compile.part import defaults_from
 from frankwolfe.compile.verbs import derivative, prediction, target_prediction
 from frankwolfe.methods.base import estimate
 from frankwolfe.methods.gradient import (
@@ -19,7 +19,7 @@ from frankwolfe.methods.gradient import (
 from frankwolfe.problem.requirements import NO_SIDE, ONE_PROCESS, ROWS_AGAIN, SMOOTH_LOSS
 
 
-@lent(ExactTable)
+@defaults_from(ExactTable)
 class SagState(NamedTuple):
     """Every sample's latest derivative."""
 
@@ -55,7 +55,7 @@ class SagTable(NamedTuple):
         return SagState(setting.table())
 
 
-@lent(ExactTable)
+@defaults_from(ExactTable)
 class SagaState(NamedTuple):
     """Every sample's latest derivative, and the surplus of the current step."""
 
@@ -93,7 +93,7 @@ class Saga(NamedTuple):
         return SagaState(setting.table(), Correction.of(setting.samples, setting.batch_size))
 
 
-@lent(ExactTable)
+@defaults_from(ExactTable)
 class SagaTwoBatchesState(NamedTuple):
     """Every sample's latest derivative, and what the two batches of the current step add to ``r`` now and later."""
 

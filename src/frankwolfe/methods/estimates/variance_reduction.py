@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.part import Opaque, finite, lent, positive
+from frankwolfe.compile.part import Opaque, defaults_from, finite, positive
 from frankwolfe.compile.verbs import derivative, magnitude, prediction, rebuild, routine, row_add
 from frankwolfe.methods.base import Epochs, epochs_of, estimate, place_in_epoch
 from frankwolfe.methods.gradient import (
@@ -70,7 +70,7 @@ class Coin(NamedTuple):
 # --- the gradient of a batch, corrected by a snapshot ---------------------------------------------------------------
 
 
-@lent(ExactTable)
+@defaults_from(ExactTable)
 class SnapshotState(NamedTuple):
     """``r = g_S(w) - g_S(v) + G(v)`` with the exact gradient ``G(v)`` at a snapshot ``v``, taken when epochs begin.
 

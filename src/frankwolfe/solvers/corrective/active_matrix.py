@@ -16,11 +16,9 @@ from frankwolfe.linalg.matrices import weighted_gram
 from frankwolfe.objective.objective import Objective
 from frankwolfe.objective.tasks import combine
 from frankwolfe.rows.csr import CSR, ONE, TWO
-from frankwolfe.rows.dense import Dense
+from frankwolfe.rows.dense import Dense, even_parts
 from frankwolfe.rows.multi_output import MultiOutput
-from frankwolfe.rows.samples import even_parts
-from frankwolfe.shards.interface import Kept
-from frankwolfe.shards.local import ChunkedRows, DataBlock, Local
+from frankwolfe.shards.local import ChunkedRows, DataBlock, Kept, Local
 
 JOINED_ENTRIES = 2**18
 """Blocks are joined until they have this number of entries. Smaller blocks are not worth a call."""

@@ -15,7 +15,7 @@ from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import routine, verb
 from frankwolfe.rows.csr import ONE, TWO
 from frankwolfe.rows.dense import dot_row
-from frankwolfe.sets.base import SPENT
+from frankwolfe.sets.base import EXHAUSTED
 from frankwolfe.solvers.corrective.active_matrix import RowBlocks
 from frankwolfe.solvers.corrective.hessian_model import Model
 
@@ -178,14 +178,11 @@ def conjugate_gradients(
 # --- operations on a column -------------------------------------------------------------------------------------------
 
 
-@verb
-def column_dot(columns, j, v):
-    """Return the inner product of column ``j`` with ``v``."""
-
-
-@verb
-def column_add_bent(columns, j, c, curvatures, v):
-    """Add ``c D a_j`` to ``v`` in place, where ``a_j`` is column ``j`` and ``D`` the diagonal of curvatures."""
+# (columns, j, v): the inner product of column `j` with `v`
+column_dot = verb("column_dot")
+# (columns, j, c, curvatures, v): add `c D a_j` to `v` in place, where `a_j` is column `j` and `D` the diagonal of
+# curvatures
+column_add_bent = verb("column_add_bent")
 
 
 class SparseColumns(NamedTuple):
@@ -344,7 +341,7 @@ def cycle(columns, hull, curvatures, linear, square, u, bent, intercept, visit, 
             key = -abs(slope) if hull.signed else slope
             gap = max(gap, pull + curve - radius * key)
             slack = radius - size
-            if hull.filled and slack > SPENT * radius:
+            if hull.filled and slack > EXHAUSTED * radius:
                 goal = weight - slope / square[j] if square[j] > 0.0 else weight
                 goal = min(max(goal, -abs(weight) - slack), abs(weight) + slack)
                 if not hull.signed:
@@ -374,7 +371,7 @@ def cycle(columns, hull, curvatures, linear, square, u, bent, intercept, visit, 
                 u[j] = goal / scale
                 column_add_bent(columns, j, change / scale, curvatures, bent)
                 sums[home] += change / scale * pulls[j]
-        if hull.filled and radius - size <= SPENT * radius and pull + curve > 0.0:  # step toward zero
+        if hull.filled and radius - size <= EXHAUSTED * radius and pull + curve > 0.0:  # step toward zero
             scale *= max(0.0, -pull / curve) if curve > 0.0 else 0.0
         multiply(scale, u, bent, sums)
         scale = 1.0

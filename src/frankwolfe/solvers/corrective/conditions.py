@@ -23,7 +23,7 @@ from frankwolfe.linalg.matrices import products_without_rounding
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.problem.linear_bounds import LinearBounds
 from frankwolfe.sets.base import Hull, Knapsack, Structure, tracker_of
-from frankwolfe.sets.coordinate import spent as shared_out
+from frankwolfe.sets.coordinate import allocated
 from frankwolfe.solvers.corrective.active_atoms import ActiveAtoms, Vertices
 from frankwolfe.solvers.corrective.active_matrix import ActiveMatrix
 from frankwolfe.solvers.corrective.feasible_point import FeasiblePoint, feasible_point, rounding_of, without_rounding
@@ -179,7 +179,7 @@ class ConditionColumns(ActiveAtoms):
         low, high, sign, left = self.low[self.codes], self.high[self.codes], self.sign, self._left()
         near = np.where(sign > 0.0, low, high)
         gains, rest = -sign * priced, max(left - float(np.abs(near).sum()), 0.0)
-        amounts = shared_out(gains, np.where((gains > 0.0) | self.exhausted, self.widths(), 0.0), rest)
+        amounts = allocated(gains, np.where((gains > 0.0) | self.exhausted, self.widths(), 0.0), rest)
         used = amounts > 0.0
         level = float(gains[used].min()) if used.any() and float(amounts.sum()) >= rest * (1.0 - 1e-12) else 0.0
         v = near + sign * amounts

@@ -20,7 +20,7 @@ import numpy as np
 
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import fetch_row, row_add, row_dot
-from frankwolfe.losses.loss_arrays import many
+from frankwolfe.losses.base import many
 from frankwolfe.objective.intercept import balanced_slopes
 from frankwolfe.objective.offset import centres
 from frankwolfe.objective.point import Point

@@ -18,8 +18,7 @@ from frankwolfe.losses import has_dual
 from frankwolfe.objective.point import Point
 from frankwolfe.objective.tasks import fill_coupled_curvatures, shifted_by
 from frankwolfe.problem import Problem
-from frankwolfe.rows.centred import Centred
-from frankwolfe.rows.samples import even_parts
+from frankwolfe.rows.dense import Centred, even_parts
 from frankwolfe.sets.base import Hull
 from frankwolfe.shards.local import DataBlock, Local
 from frankwolfe.solvers.corrective.active_matrix import features_of

@@ -17,7 +17,7 @@ from scipy.linalg.blas import dsyr2
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import verb
 from frankwolfe.linalg.matrices import eliminated
-from frankwolfe.sets.base import SPENT, Hull
+from frankwolfe.sets.base import EXHAUSTED, Hull
 from frankwolfe.solvers.corrective.active_matrix import ActiveMatrix
 
 STALE_CURVATURE = 0.1
@@ -85,7 +85,7 @@ class Model(ABC):
     def _face(self) -> tuple[np.ndarray, np.ndarray, bool]:
         """Return the atoms with weight, their signs, and whether the l1 norm of the weights equals the radius."""
         face = np.flatnonzero(self.u)
-        spent = not self.hull.filled or np.abs(self.u).sum() >= self.hull.radius * (1.0 - SPENT)
+        spent = not self.hull.filled or np.abs(self.u).sum() >= self.hull.radius * (1.0 - EXHAUSTED)
         return face, np.sign(self.u[face]), spent
 
     def _go(self, face: np.ndarray, signs: np.ndarray, move: np.ndarray, spent: bool) -> bool:
@@ -325,25 +325,17 @@ def _face_solver(
 # --- pairwise Frank-Wolfe steps: weight moves from one atom to another, or to or from the zero atom -------------------
 
 
-@verb
-def entering(pairs, u, slope):
-    """Return the gap of the model, and the index, sign and slope of the atom with the smallest slope.
-
-    The opposite ``-s`` of an atom ``s`` with weight counts for the gap but cannot enter: ``s`` must leave first.
-    """
+# (pairs, u, slope): the gap of the model, and the index, sign and slope of the atom with the smallest slope. The
+# opposite `-s` of an atom `s` with weight counts for the gap but cannot enter: `s` must leave first
+entering = verb("entering")
 
 
-@verb
-def leaving(pairs, H, u, slope, slack, enter, sign, best):
-    """Return the atom that loses weight: the one for which the unconstrained step reduces the model most.
-
-    That decrease is half of ``lead^2 / curvature`` along the pair. ``slack`` is the weight of the zero atom.
-    """
-
-
-@verb
-def shift_slope(pairs, slope, amount, row):
-    """Add ``amount`` times a row of the Hessian to the gradient of the model."""
+# (pairs, H, u, slope, slack, enter, sign, best): the atom that loses weight: the one for which the unconstrained step
+# reduces the model most. That decrease is half of `lead^2 / curvature` along the pair. `slack` is the weight of the
+# zero atom
+leaving = verb("leaving")
+# (pairs, slope, amount, row): add `amount` times a row of the Hessian to the gradient of the model
+shift_slope = verb("shift_slope")
 
 
 @kernel
@@ -358,7 +350,7 @@ def exchange(pairs, H, u, slope, tolerance, most):
         if gap <= tolerance:
             break
         slack = radius - np.abs(u).sum()
-        if not pairs.hull.filled or slack <= SPENT * radius:
+        if not pairs.hull.filled or slack <= EXHAUSTED * radius:
             slack = 0.0
         leave = leaving(pairs, H, u, slope, slack, enter, sign, best)
         if leave == NONE:

@@ -21,7 +21,7 @@ import numpy as np
 
 from frankwolfe.linalg.matrices import pseudo_inverse
 from frankwolfe.linalg.singular import ROUNDING, Triplets, widened
-from frankwolfe.losses.loss_arrays import LossArrays
+from frankwolfe.losses.base import LossArrays
 from frankwolfe.objective.point import Point
 from frankwolfe.objective.tasks import curvatures, evaluate_losses, shifted_by, weighted
 from frankwolfe.problem import Evaluation, Problem

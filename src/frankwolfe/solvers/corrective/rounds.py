@@ -7,8 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from frankwolfe.compile.kernels import compiling
-from frankwolfe.compile.waiting import waiting
+from frankwolfe.compile.kernels import compiling, waiting
 from frankwolfe.losses import has_dual
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from frankwolfe.losses.loss_arrays import many
+from frankwolfe.losses.base import many
 from frankwolfe.objective.intercept import balanced_slopes
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem
