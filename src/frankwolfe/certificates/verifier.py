@@ -581,7 +581,7 @@ def verify(
     elif not beyond <= OUTSIDE:
         wrong = f"the weights are outside of the set or its conditions, by {beyond:.2g} of their size"
     elif not (isfinite(high) and isfinite(low)):
-        wrong = "the dual numbers and multipliers prove no bound"
+        wrong = "the dual numbers prove no bound; sample_weight may be another than that of the fit"
     elif not high <= most:
         wrong = f"the objective is claimed to be at most {most!r}, and proven is {high!r}"
     elif not low >= least:

@@ -168,7 +168,8 @@ def verify(certificate: Path, data: Path, model: Path | None, **given: Any) -> N
         from frankwolfe.model.saved_models import load_model
 
         claim = load_certificate(certificate)
-        loss = {kind.__name__: name for name, kind in LOSSES.items()}.get(claim.facts["loss"])
+        named = {kind.__name__: name for name, kind in LOSSES.items()}
+        loss = None if "classes" in claim.arrays else named.get(claim.facts["loss"])  # 'check' compares the classes
         options = replace(options, loss=loss, no_intercept=not claim.facts["intercept"])
         fitted = None if model is None else load_model(model)
         if fitted is not None:
@@ -194,8 +195,9 @@ def verify(certificate: Path, data: Path, model: Path | None, **given: Any) -> N
         ("claims", f"the objective is at most {most:.10g}, that of any model at least {least:.10g}"),
         ("verdict", report.message),
     ]
-    if "data of the certificate: X" in report.message and model is None:
-        rows.append(("advice", "if columns were standardised, filled or categories, pass the model with --model"))
+    if not report.proven and " X " in report.message:
+        prepared = "" if model is not None else "; if columns were standardised, filled or categories, pass --model"
+        rows.append(("advice", f"name the columns of weights, offsets and exposures as for 'fit'{prepared}"))
     show(rows, {"verdict": "green" if report.proven else "red"})
     if not report.proven:
         raise SystemExit(NOT_CERTIFIED)
