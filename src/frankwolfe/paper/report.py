@@ -69,7 +69,8 @@ def chart(title: str, panels: Sequence[Panel], note: str = "") -> str:
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
     """Return a table in a box that scrolls, below a caption that does not scroll."""
-    align = [' class="number"' if isinstance(cell, Real) else "" for cell in rows[0]]
+    columns_of = zip(*rows, strict=True)
+    align = [' class="number"' if any(isinstance(cell, Real) for cell in column) else "" for column in columns_of]
     lines = [
         "".join(f"<{tag}{how}>{escape(text(cell))}</{tag}>" for cell, how in zip(cells, align, strict=True))
         for tag, cells in [("th", columns), *(("td", row) for row in rows)]
