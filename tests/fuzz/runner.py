@@ -19,7 +19,7 @@ It is the processor's time: other processes do not count. One that waits for eve
 
 def attend(seed, number):
     """Make, run and check one case; return what became of it as plain data."""
-    from tests.fuzz import cases, conditions
+    from tests.fuzz import bands, cases, conditions
     from tests.fuzz.examine import examine
 
     def late(*_):
@@ -28,10 +28,11 @@ def attend(seed, number):
     signal.signal(signal.SIGPROF, late)
     told, begun = f"case {number}", time.perf_counter()
     try:
-        case = (conditions if number % conditions.EVERY == conditions.EVERY - 1 else cases).make(seed, number)
+        kinds = (kind for kind in (conditions, bands) if number % kind.EVERY == kind.EVERY - 1)
+        case = next(kinds, cases).make(seed, number)
         told = str(case)
         signal.setitimer(signal.ITIMER_PROF, CASE_SECONDS * (10 if case.compiled else 1))
-        outcome = case.examine() if isinstance(case, conditions.ConditionCase) else examine(case)
+        outcome = examine(case) if isinstance(case, cases.Case) else case.examine()
         names, failures, facts = case.names, outcome.failures, outcome.facts
     except Exception as error:  # whatever it is, it is this case's
         names, failures, facts = {}, [("error", f"{type(error).__name__}: {error}")], []

@@ -10,6 +10,8 @@ import pytest
 
 import frankwolfe as fw
 from tests import cases
+from tests.fuzz import bands
+from tests.fuzz.bands import BandCase
 from tests.fuzz.cases import make
 from tests.fuzz.checks import CHECKS, ROOM
 from tests.fuzz.exact import Recomputed
@@ -32,6 +34,30 @@ def test_a_slice(first):
         case = dataclasses.replace(make(0, number), compiled=False)
         failures = examine(case).failures
         assert not failures, describe(0, {"number": number, "told": str(case), "failures": failures})
+
+
+def test_a_slice_of_bands_and_a_mistake_that_they_notice(monkeypatch):
+    compared = 0
+    for number in range(60):
+        case = bands.make(0, number)
+        outcome = case.examine()
+        assert not outcome.failures, describe(0, {"number": number, "told": str(case), "failures": outcome.failures})
+        compared += "bands: optimum compared" in outcome.facts
+    assert compared > 50
+    for number, factor in ((7, 0.9), (7, 1.1)):
+        case = bands.make(1, number)
+        true = BandCase.optimum(case)
+        monkeypatch.setattr(BandCase, "optimum", lambda case, found=factor * true: found)
+        assert case.examine().failures
+        monkeypatch.undo()
+
+
+@pytest.mark.parametrize("loss", ["poisson", "gamma", "tweedie", "pinball", "hinge"])
+def test_offsets_and_linear_terms_occur_with_every_loss_of_outcomes(loss):
+    found = [case for case in (make(0, number) for number in range(1500)) if case.names["loss"] == loss]
+    for kind in ("offset", "linear", "intercept"):
+        assert sum(case.names[kind] == "yes" for case in found) >= 5
+    assert any(case.sample_weight is not None for case in found)
 
 
 def test_a_case_is_made_from_its_seed_and_number_alone():

@@ -49,6 +49,9 @@ BUDGET_ROOM = 10.0
 LEAST_ROOM = 1e-9
 """Two models that differ by less, for rows of largest entry one, count as equal."""
 
+REFINEMENTS = 2
+"""Iterative refinements of a solution of the system."""
+
 RIDGE = 1e-14
 """Added to the diagonal of the system, scaled to ones: columns may depend on each other."""
 
@@ -58,7 +61,7 @@ class Polyhedron(NamedTuple):
 
     The first rows of ``G`` and ``E`` that belong to conditions are known by ``sides``, pairs of a row of the side
     conditions and its sign: their multipliers prove the gap together with the oracle of the set, which stands for all
-    other rows.
+    other rows. Weights are between ``lower`` and ``upper``, and typically of the size ``unit``; zero if none is known.
     """
 
     G: sparse.csr_array
@@ -67,6 +70,9 @@ class Polyhedron(NamedTuple):
     e: np.ndarray
     upper_sides: list[tuple[int, float]]
     equal_sides: list[int]
+    lower: np.ndarray
+    upper: np.ndarray
+    unit: float
 
     @classmethod
     def of(cls, problem: Problem, bounded: bool) -> "Polyhedron":
@@ -131,7 +137,8 @@ class Polyhedron(NamedTuple):
             (goals if exact else most).append(np.array([radius]))
         empty = sparse.csr_array((0, width))
         G, E = sparse.vstack([*rows, empty], format="csr"), sparse.vstack([*equal, empty], format="csr")
-        return cls(G, np.concatenate([*most, []]), E, np.concatenate([*goals, []]), upper_sides, equal_sides)
+        h, e = np.concatenate([*most, []]), np.concatenate([*goals, []])
+        return cls(G, h, E, e, upper_sides, equal_sides, lower, upper, radius / d if np.isfinite(radius) else 0.0)
 
 
 class Rows:
@@ -249,7 +256,7 @@ class Bands:
         self.above, self.below = np.maximum(errors, 0.0) + self.scale, np.maximum(-errors, 0.0) + self.scale
         self.a = np.zeros_like(errors)
         own = np.maximum(body.h - self.v @ body.G.T, 0.0)
-        self.own = Slacks(own + 1e-3 * self.scale * (own == 0.0), np.full(own.shape, 0.1))
+        self.own = Slacks(own + 0.1 * (body.unit or self.scale) * (own == 0.0), np.full(own.shape, 0.1))
         gaps = np.maximum(-self.steps(self.predictions()), 0.1 * self.scale)
         self.cross = Slacks(gaps, np.full(gaps.shape, 0.1))
         self.free = np.zeros((q, body.E.shape[0]))
@@ -273,9 +280,9 @@ class Bands:
         """Return ``z_ik - z_i,k+1``, which must not be positive."""
         return (z[:-1] - z[1:])[:, self.crossed]
 
-    def value(self) -> float:
-        """Return the objective."""
-        off = self.predictions() - self.y
+    def value(self, w: np.ndarray) -> float:
+        """Return the objective of weights with the present intercepts."""
+        off = self.predictions(w, self.b) - self.y
         return float(np.maximum(self.high * off, self.low * off).sum())
 
     def spread(self, m: np.ndarray) -> np.ndarray:
@@ -327,10 +334,11 @@ class Bands:
         """Return the better of a model and the present one, if that keeps all conditions."""
         if self.violation() > ROUNDING:
             return before
-        value = self.value()
+        w = np.clip(self.v[:, : self.d], self.body.lower, self.body.upper)  # no rounding beyond a bound
+        value = self.value(w)
         if before is not None and not value < before.value:
             return before
-        return Model(value, self.v[:, : self.d].copy(), self.b.copy())
+        return Model(value, w, self.b.copy())
 
     def violation(self) -> float:
         """Return by how much the worst condition of the problem is violated, relative to the size of its terms."""
@@ -341,7 +349,7 @@ class Bands:
         for A, ends, equal in ((body.G, body.h, False), (body.E, body.e, True)):
             if A.shape[0]:
                 miss = v @ A.T - ends
-                terms = np.abs(v) @ abs(A).T + np.abs(ends) + 1e-300
+                terms = np.abs(v).max(axis=1)[:, None] * abs(A).sum(axis=1) + np.abs(ends) + 1e-300
                 found.append(float(((np.abs(miss) if equal else miss) / terms).max()))
         return max(found)
 
@@ -472,9 +480,10 @@ class Bands:
         scale = 1.0 / np.sqrt(np.maximum(K.diagonal(), 1e-300))
         K *= scale[:, None]
         K *= scale
-        K[np.diag_indices_from(K)] += RIDGE
+        ridged = K.copy()
+        ridged[np.diag_indices_from(K)] += RIDGE
         try:
-            factor = cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
+            factor = cho_factor(ridged, lower=True, overwrite_a=True, check_finite=False)
         except LinAlgError:
             return None
         if not np.isfinite(factor[0].diagonal()).all():
@@ -484,7 +493,11 @@ class Bands:
         E = sparse.csr_array(E)
 
         def alone(right: np.ndarray) -> np.ndarray:
-            return (scale * cho_solve(factor, (right.T * scale).T, check_finite=False).T).T
+            goal = (right.T * scale).T
+            found = cho_solve(factor, goal, check_finite=False)
+            for _ in range(REFINEMENTS):  # takes the ridge back, and most of the rounding
+                found += cho_solve(factor, goal - K @ found, check_finite=False)
+            return (found.T * scale).T
 
         inner = alone(E.T.toarray()) if m else None
 
