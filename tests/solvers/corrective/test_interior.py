@@ -157,6 +157,21 @@ def test_the_hessian_is_that_of_the_objective(outputs, intercept, layout):
     np.testing.assert_allclose(H.pulled(np.ones(problem.size)), H.pulled(np.eye(problem.size)), atol=1e-14)
 
 
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("layout", ["dense64", "csr32"])
+def test_rows_without_curvature_are_left_out_of_the_hessian(layout, intercept):
+    rng = np.random.default_rng(0)
+    X, y = cases.table(fw.Logistic(), n=60, d=9)
+    problem = fw.Problem(cases.LAYOUTS[layout](X), y, "logistic", fw.L2Ball(2.0), intercept=intercept).own()
+    at = problem.objective.point(problem.objective.zeros())
+    curvatures = np.where(rng.random(60) < 0.25, rng.random(60), 0.0)
+    rows, D = X - (curvatures @ X / curvatures.sum() if intercept else 0.0), curvatures[:, None]
+    H = objective_hessian(problem, at, curvatures)
+    np.testing.assert_allclose(H.H, rows.T @ (D * rows), atol=1e-6)
+    for found in (H.root, H.without_rows().root):
+        np.testing.assert_allclose(found.T @ found, H.H, atol=1e-12)
+
+
 def test_more_columns_than_rows():
     X, y = cases.table(fw.Logistic(), n=12, d=30)
     problem = fw.Problem(X, y, "logistic", fw.L2Ball(3.0), intercept=True)

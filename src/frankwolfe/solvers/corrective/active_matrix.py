@@ -347,7 +347,7 @@ class SparseBlock(NamedTuple):
             return
         A = self.rows.matrix(self.width)[:, chosen]
         if curvatures.ndim == 1:
-            H += _sparse_gram(A, A, curvatures)
+            H += sparse_gram(A, A, curvatures)
             return
         outputs = curvatures.shape[1]
         parts = [A[c::outputs] for c in range(outputs)]  # a column has entries for one output only
@@ -355,10 +355,10 @@ class SparseBlock(NamedTuple):
         parts = [part[:, home] for part, home in zip(parts, homes, strict=True)]
         for c, left in enumerate(parts):
             for d, right in enumerate(parts):
-                H[np.ix_(homes[c], homes[d])] += _sparse_gram(left, right, curvatures[:, c, d])
+                H[np.ix_(homes[c], homes[d])] += sparse_gram(left, right, curvatures[:, c, d])
 
 
-def _sparse_gram(A: sparse.csr_array, B: sparse.csr_array, curvatures: np.ndarray) -> np.ndarray:
+def sparse_gram(A: sparse.csr_array, B: sparse.csr_array, curvatures: np.ndarray) -> np.ndarray:
     """Return ``A' D B`` for a diagonal ``D``, by BLAS if more than one entry in seven is stored, else by SciPy."""
     curved = np.flatnonzero(curvatures)
     if 2 * len(curved) <= len(curvatures):

@@ -21,7 +21,7 @@ from frankwolfe.problem import Problem
 from frankwolfe.rows.dense import Centred, even_parts
 from frankwolfe.sets.base import Hull
 from frankwolfe.shards.local import DataBlock, Local
-from frankwolfe.solvers.corrective.active_matrix import features_of
+from frankwolfe.solvers.corrective.active_matrix import features_of, sparse_gram
 from frankwolfe.solvers.dual_bound import slopes_after
 
 MIN_PIVOT = 1e-5
@@ -77,6 +77,21 @@ class FullHessian:
         kept = np.concatenate([idle, np.arange(self.eliminated, len(root))])
         return root[kept, self.eliminated :]
 
+    def without_rows(self) -> "FullHessian":
+        """Return a Hessian whose root comes from the eigenvalues of ``H``, those that are rounding errors left out.
+
+        It is cheaper than QR of all rows, and loses directions whose curvature is 1e-13 of that of the columns.
+        """
+
+        def root() -> list[np.ndarray]:
+            scale = np.sqrt(np.maximum(np.einsum("jj->j", self.H), 0.0))
+            safe = np.where(scale > 0.0, scale, 1.0)
+            sizes, axes = np.linalg.eigh(self.H / safe / safe[:, None])
+            kept = sizes > 1e-13
+            return [np.sqrt(sizes[kept])[:, None] * axes[:, kept].T * scale]
+
+        return FullHessian(self.H, root)
+
     def plus(self, H: np.ndarray, rows: np.ndarray) -> "FullHessian":
         """Return the sum with another matrix ``H = rows' rows``."""
         padded = np.hstack([np.zeros((len(rows), self.eliminated)), rows])
@@ -99,10 +114,13 @@ class FullHessian:
 
 
 def triangle_of(blocks: Iterable[np.ndarray], width: int) -> np.ndarray:
-    """Return an upper triangular ``R`` such that ``R' R`` is the sum of ``block' block``, by QR block after block."""
-    root = np.zeros((0, width))
-    for block in blocks:
-        root = qr(np.vstack([root, block]), mode="r", check_finite=False)[0][:width]
+    """Return an upper triangular ``R`` such that ``R' R`` is the sum of ``block' block``, by QR of stacked blocks."""
+    root, waiting = np.zeros((0, width)), list[np.ndarray]()
+    for block in chain(blocks, [None]):
+        if block is not None and len(block):
+            waiting.append(block)
+        if waiting and (block is None or sum(map(len, waiting)) > 4 * width):
+            root, waiting = qr(np.vstack([root, *waiting]), mode="r", check_finite=False)[0][:width], []
     return root
 
 
@@ -121,7 +139,9 @@ def objective_hessian(problem: Problem, at: Point, curvatures: Any) -> FullHessi
     shards, free = problem.objective.shards, at.shift is not None
     means = None
     if free and problem.samples.rows.is_sparse:  # centre the rows against cancellation; dense rows are centred already
-        _, means = shards.run(column_moments)
+        squares, means = shards.run(column_moments)
+        if not problem.outputs and (means**2 <= 0.9 * squares).all():
+            means = None  # at most a digit is lost, and sparse products are faster
     H, *mixed = shards.run(hessian_sums, curvatures, means, free)
     if free:
         H = eliminated(H, *mixed)
@@ -153,6 +173,10 @@ def hessian_sums(local: Local, D: np.ndarray, means: np.ndarray | None, free: bo
 
     def task(block: DataBlock) -> tuple:
         H, cross = np.zeros((k, k, d, d)), np.zeros((k, k, d))
+        features = features_of(block.samples.rows)
+        if k == 1 and means is None and features.is_sparse:
+            A, some = features.matrix(d), matrices[block.part, 0, 0]
+            return sparse_gram(A, A, some)[None, None], (A.T @ some)[None, None]
         for rows, some in _dense_rows(block, matrices, means, d, d):
             for c, e in pairs:
                 H[c, e] += weighted_gram(rows, some[:, c, e])
@@ -192,11 +216,14 @@ def _dense_rows(
     block: DataBlock, matrices: np.ndarray, means: np.ndarray | None, d: int, width: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield parts of a block as dense, centred rows with their curvatures. Parts are smaller for a large ``width``."""
-    some = matrices[block.part]
+    some, rows = matrices[block.part], features_of(block.samples.rows)
+    curved = np.flatnonzero(some.any(axis=(1, 2)))
+    if len(curved) < 0.5 * len(some):  # other rows add nothing
+        some, rows = some[curved], rows.some_rows(curved)
     for part in even_parts(len(some), width, 2**21):
-        rows = features_of(block.samples.rows.block(part))
-        dense = np.asarray(rows.matrix(d).toarray() if rows.is_sparse else rows.values, dtype=np.float64)
-        taken = rows.means if isinstance(rows, Centred) else means
+        piece = rows.block(part)
+        dense = np.asarray(piece.matrix(d).toarray() if piece.is_sparse else piece.values, dtype=np.float64)
+        taken = piece.means if isinstance(piece, Centred) else means
         yield dense if taken is None else dense - taken, some[part]
 
 

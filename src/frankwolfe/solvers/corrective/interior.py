@@ -18,6 +18,8 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr
 
 from frankwolfe.losses import has_dual
+from frankwolfe.losses.kinked import SmoothedLoss
+from frankwolfe.objective.offset import without_offset
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.sets.barriers import Barrier, Expansion
@@ -164,6 +166,8 @@ class InteriorSolver(RoundSolver):
         if not curvature.finite():
             self.stuck = True  # the curvatures overflowed
             return
+        if isinstance(without_offset(self.problem.loss), SmoothedLoss):
+            curvature = curvature.without_rows()  # models need few digits, and many rows are curved
         # The gap may be millions of times the possible decrease of the objective, so `most_left` limits the goal, too.
         goal = max(self.aim * self.target, min(self.share * found.gap, self.most_left * self.scale))
         scale = min(found.gap, abs(found.value) + self.problem.linear_reach) or found.gap
@@ -440,8 +444,9 @@ class _Followers(NamedTuple):
         moves are, and the path ends.
         """
         count = len(equations)
-        triangle, order = qr(equations, mode="r", pivoting=True, check_finite=False)
-        if triangle.diagonal().all():
+        sizes = np.maximum(np.linalg.norm(equations, axis=1), 1e-150)[:, None]
+        triangle, order = qr(equations / sizes, mode="r", pivoting=True, check_finite=False)
+        if np.abs(triangle.diagonal()).min(initial=1.0) > 1e-15:
             T = -np.linalg.solve(triangle[:, :count], triangle[:, count:])
         else:
             T = np.full((count, equations.shape[1] - count), np.nan)

@@ -199,8 +199,11 @@ class SmoothedSolver(RoundSolver):
 
 
 def first_width(problem: Problem) -> float:
-    """Return the width of the first smoothing: parabolas about as wide as the loss at zero is from its kink."""
+    """Return the width of the first smoothing: parabolas about as wide as rows off their kink are from it at zero."""
     low, high = many(problem.loss).kink_slopes(problem.y)
-    weights = problem.samples.weights
-    width = problem.zero_value / float(weights @ (high - low) ** 2)
+    squares = problem.samples.weights * (high - low) ** 2
+    if problem.intercept:  # the best intercept may put most rows at their kink
+        squares = squares[problem.objective.point(problem.objective.zeros()).losses > 0.0]
+    total = float(np.sum(squares))
+    width = problem.zero_value / total if total > 0.0 else 1.0
     return width if 0.0 < width < np.inf else 1.0
