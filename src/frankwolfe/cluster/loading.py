@@ -50,7 +50,7 @@ def renamed(chunks: Sequence[Delayed], prefix: str) -> list[Delayed]:
     ('mine-abs-1', 2)
     """
     nodes = convert_legacy_graph(graph_of(chunks))
-    names = {key: prefixed(key, prefix) for key in nodes}
+    names = {key: (f"{prefix}-{key[0]}", *key[1:]) if isinstance(key, tuple) else f"{prefix}-{key}" for key in nodes}
     own = {names[key]: node.substitute(names, key=names[key]) for key, node in nodes.items()}
     layers = HighLevelGraph({prefix: own}, {prefix: set()})
     return [Delayed(names[chunk.key], layers, layer=prefix) for chunk in chunks]
@@ -63,11 +63,6 @@ def graph_of(chunks: Iterable[Delayed]) -> dict[Any, Any]:
     for graph in graphs.values():
         found.update(graph)
     return found
-
-
-def prefixed(key: Any, prefix: str) -> Any:
-    """Return the key of a task with a prefix."""
-    return (f"{prefix}-{key[0]}", *key[1:]) if isinstance(key, tuple) else f"{prefix}-{key}"
 
 
 LIMIT = "distributed.admin.large-graph-warning-threshold"

@@ -86,8 +86,7 @@ def survey_chunk(y: Any, sample_weight: Any, number: int = 0) -> Survey:
         raise TypeError(f"chunk {number}: y holds values of different types, which cannot be sorted: {error}") from None
     if len(found) > MANY:
         return Survey(rows, low, high)
-    counts = np.bincount(places, minlength=len(found))
-    return Survey(rows, low, high, found, counts, np.bincount(places, weights, minlength=len(found)))
+    return Survey(rows, low, high, found, np.bincount(places), np.bincount(places, weights))
 
 
 def merged(surveys: Sequence[Survey]) -> Survey:
@@ -103,28 +102,22 @@ def merged(surveys: Sequence[Survey]) -> Survey:
         raise ValueError("y is empty: none of its chunks has a row")
     rows = sum(found.rows for found in filled)
     low, high = min(found.low for found in filled), max(found.high for found in filled)
-    lists = [found.values for found in filled if found.values is not None]
-    values = np.unique(np.concatenate(lists)) if len(lists) == len(filled) else None
-    if values is None or len(values) > MANY:
+    if any(found.values is None for found in filled):
         return Survey(rows, low, high)
-    counts, weights = np.zeros(len(values), np.int64), np.zeros(len(values))
-    for found, own in zip(filled, lists, strict=True):
-        places = np.searchsorted(values, own)
-        counts[places] += found.counts
-        weights[places] += found.weights
-    return Survey(rows, low, high, values, counts, weights)
+    lists, counts, weights = (np.concatenate(some) for some in zip(*(found[3:] for found in filled), strict=True))
+    values, places = np.unique(lists, return_inverse=True)
+    if len(values) > MANY:
+        return Survey(rows, low, high)
+    return Survey(rows, low, high, values, np.bincount(places, counts).astype(np.int64), np.bincount(places, weights))
 
 
 def _refuse_missing(values: np.ndarray, number: int) -> None:
     """Raise ValueError if a target is missing, NaN or infinite."""
-    if values.dtype.kind == "f":
-        bad = ~np.isfinite(values)
-    elif values.dtype.kind == "O":
-        bad = np.array([is_missing(value) for value in values.flat], dtype=bool)
-    else:
+    if values.dtype.kind not in "fO":
         return
-    if bad.any():
-        count = int(bad.sum())
+    is_float = values.dtype.kind == "f"
+    count = int(np.sum(~np.isfinite(values) if is_float else [is_missing(value) for value in values.flat]))
+    if count:
         raise ValueError(
             f"chunk {number}: y is missing, NaN or infinite in {count:,} row{'s' * (count > 1)}: drop those rows first"
         )

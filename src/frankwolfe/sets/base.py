@@ -581,16 +581,6 @@ def for_shape(constraint: Any, d: int, outputs: int = 0) -> Any:
     return (constraint.shaped(d, outputs) if outputs else constraint).for_size(d * max(1, outputs))
 
 
-def checked_direction(r: Any) -> np.ndarray:
-    """Return a direction as a float64 vector, or raise ValueError if it is not a finite vector."""
-    r = np.asarray(r, dtype=np.float64)
-    if r.ndim != 1 or r.size == 0:
-        raise ValueError(f"r must be a vector with at least one entry, got shape {r.shape}")
-    if not np.isfinite(r).all():
-        raise ValueError("r holds NaN or infinity")
-    return r
-
-
 def vertex_of(constraint: Any, r: Any) -> np.ndarray:
     """Return the vertex of a set that minimises ``<r, s>`` as an array.
 
@@ -603,7 +593,11 @@ def vertex_of(constraint: Any, r: Any) -> np.ndarray:
     -------
     array of shape (d,)
     """
-    r = checked_direction(r)
+    r = np.asarray(r, dtype=np.float64)
+    if r.ndim != 1 or r.size == 0:
+        raise ValueError(f"r must be a vector with at least one entry, got shape {r.shape}")
+    if not np.isfinite(r).all():
+        raise ValueError("r holds NaN or infinity")
     ready = for_shape(constraint, r.size)
     tracker = tracker_of(ready, r.size)
     tracker.rebuild(r)
