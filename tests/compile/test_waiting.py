@@ -84,7 +84,7 @@ def test_loading_and_quiet_runs_say_nothing(impatient, monkeypatch, capsys):
 
 def test_the_progress_bar_shows_the_notice(impatient, capsys):
     pytest.importorskip("tqdm")
-    with Progress(True, "sfw", 10.0) as bar, notices_to(lambda notice: (bar.tell(notice), impatient.set())):
+    with Progress(True, "sfw", 10.0) as bar, notices_to(lambda notice: (bar.show_notice(notice), impatient.set())):
         compile_kernel(Waiting("this"), until=impatient)
     said = capsys.readouterr().err
     assert "frankwolfe: compiling this: this happens once" in said
