@@ -17,7 +17,7 @@ from tables import read
 
 import frankwolfe as fw
 from frankwolfe.compile.verbs import curvature, derivative, smoothness, value
-from frankwolfe.solvers.lower_bound import LowerBound
+from frankwolfe.solvers.dual_bound import LowerBound
 from frankwolfe.solvers.stepwise import StepwiseSolver
 
 PROBLEMS = {

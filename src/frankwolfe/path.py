@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.arguments.names import as_budget, as_seed, as_threads, teaching
+from frankwolfe.arguments.names import as_seed, as_threads, teaching
 from frankwolfe.best_subset import MOST_NODES, best_subset
 from frankwolfe.compile.kernels import timed
 from frankwolfe.linalg.threads import single_threaded
@@ -99,11 +99,7 @@ class _SharedSolver:
         **others: Any,
     ) -> "_SharedSolver | None":
         """Return one if the method is corrective and the vertices of the set have one non-zero entry; else None."""
-        limits = Limits(
-            as_budget("tol", tol),
-            as_budget("max_passes", max_passes, optional=True),
-            as_budget("max_seconds", max_seconds, optional=True),
-        )
+        limits = Limits.checked(tol, max_passes, max_seconds)
         chosen = as_method(method)
         chosen = pick(limits.passes, problem) if chosen.solver == "auto" else chosen
         hull, shift = problem.constraint.structure().hull, problem.constraint.structure().shift

@@ -138,12 +138,7 @@ def minimize(
     _require_problem(problem)
     given = method
     method = as_method(method, step)
-    limits = Limits(
-        as_budget("tol", tol),
-        as_budget("max_passes", max_passes, optional=True),
-        as_budget("max_seconds", max_seconds, optional=True),
-        as_budget("side_tol", side_tol),
-    )
+    limits = Limits.checked(tol, max_passes, max_seconds, side_tol)
     if method.solver == "auto":
         method = pick(limits.passes, problem)
         on_disk = problem.objective.reads is not None and not problem.needs_smoothing

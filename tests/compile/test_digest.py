@@ -17,7 +17,7 @@ from frankwolfe.compile.kernels import SHARED, Kernel, _all_in_digest, _in_diges
 from frankwolfe.compile.part import is_part_class
 from frankwolfe.compile.verbs import VARIANTS
 from frankwolfe.solvers import loop
-from frankwolfe.solvers.corrective.active_matrix import SparseBlock
+from frankwolfe.solvers.corrective.active_atoms import SparseBlock
 
 PACKAGE = Path(fw.__file__).parent
 OPTIONAL = {

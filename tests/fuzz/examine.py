@@ -9,7 +9,7 @@ from scipy import sparse
 
 import frankwolfe as fw
 import frankwolfe.rows as blocks
-from frankwolfe.solvers.corrective import active_matrix, fully_corrective
+from frankwolfe.solvers.corrective import active_atoms, fully_corrective
 from tests.fuzz.checks import CHECKS, Run
 from tests.fuzz.exact import Recomputed
 from tests.fuzz.optimum import against_solver, wanted
@@ -30,7 +30,7 @@ AS_IF_LARGE = (
     (blocks, "SMALL", 0),
     (blocks, "LEAST", 16),
     (blocks, "PER_COLUMN", 0),
-    (active_matrix, "JOINED_ENTRIES", 16),
+    (active_atoms, "JOINED_ENTRIES", 16),
     (fully_corrective, "LEAST_ENTRIES", {"sparse": 0, "dense": 0}),
     (fully_corrective, "ROWS_PER_WEIGHT", 0.1),
     (fully_corrective, "SAMPLED", 3),

@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import frankwolfe as fw
-from frankwolfe.methods import active_set as dictionary
-from frankwolfe.methods.active_set import (
+from frankwolfe.methods import directions as dictionary
+from frankwolfe.methods.base import Setting
+from frankwolfe.methods.directions import (
     ActiveSet,
     Dictionary,
+    Transfer,
     change_coordinate,
     clear_coordinate,
     extreme,
@@ -20,8 +22,6 @@ from frankwolfe.methods.active_set import (
     set_direction,
     slack,
 )
-from frankwolfe.methods.base import Setting
-from frankwolfe.methods.directions import Transfer
 from frankwolfe.sets.atoms import Full, Hot, Iterate
 from frankwolfe.solvers.stepwise import StepwiseSolver
 from tests import cases

@@ -12,8 +12,7 @@ from scipy.special import softmax
 
 import frankwolfe as fw
 from frankwolfe.objective import tasks
-from frankwolfe.objective.intercept import InterceptSearch
-from frankwolfe.objective.newton import Sums, bracketed_root, trust_region
+from frankwolfe.objective.intercept import InterceptSearch, Sums, bracketed_root, trust_region
 from frankwolfe.objective.point import Guess
 from frankwolfe.objective.tasks import slope_and_curvature
 from tests import cases

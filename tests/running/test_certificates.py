@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 import frankwolfe as fw
 from frankwolfe.display import Progress
-from frankwolfe.running.certifier import TABLE_SHARE, CertificateSchedule, RecentMean
+from frankwolfe.running.certifier import TABLE_SHARE, CertificateSchedule, RecentMean, bound_by_conjugates
 from frankwolfe.running.driver import Driver, Limits
 from frankwolfe.solvers.corrective.interior import InteriorSolver
-from frankwolfe.solvers.dual_bound import balanced, bound_by_conjugates
+from frankwolfe.solvers.dual_bound import balanced
 from frankwolfe.solvers.stepwise import StepwiseSolver
 from tests import cases
 
@@ -247,7 +247,9 @@ def test_the_mean_of_recent_vertices_is_in_the_set_and_the_best_point_of_its_lin
     found, better = recent.best(at, w)
     on_the_line = [problem.value(before + share * (mean - before)) for share in np.linspace(0.0, 1.0, 401)]
     assert problem.value(better) == found.value <= min(on_the_line) + 1e-9 * problem.zero_value
-    assert recent.promise(at) == pytest.approx(at.value - found.value, rel=1e-6)  # a squared loss is a parabola
+    assert recent.predicted_decrease(at) == pytest.approx(
+        at.value - found.value, rel=1e-6
+    )  # a squared loss is a parabola
 
 
 @interpreted
@@ -260,7 +262,7 @@ def test_a_better_point_than_the_iterate_certifies_a_run_earlier(monkeypatch):
     assert problem.constraint.contains(result.x)
     assert result.fun == check.value
     assert result.lower_bound <= fw.minimize(problem, tol=1e-11).fun
-    monkeypatch.setattr(RecentMean, "promise", lambda self, at, wanted: 0.0)
+    monkeypatch.setattr(RecentMean, "predicted_decrease", lambda self, at, wanted: 0.0)
     assert result.passes < 0.8 * fw.minimize(problem, "sfw", **how).passes
 
 

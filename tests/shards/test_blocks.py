@@ -14,7 +14,7 @@ from frankwolfe.rows import as_rows
 from frankwolfe.rows.csr import CSR
 from frankwolfe.rows.dense import even_parts
 from frankwolfe.shards.local import Threads
-from frankwolfe.solvers.corrective import active_matrix
+from frankwolfe.solvers.corrective import active_atoms
 from tests import cases
 
 THREADS = (1, 2, 7)
@@ -26,8 +26,8 @@ def many_blocks(monkeypatch):
     monkeypatch.setattr(blocks, "SMALL", 0)
     monkeypatch.setattr(blocks, "LEAST", 40)
     monkeypatch.setattr(blocks, "PER_COLUMN", 0)
-    monkeypatch.setattr(active_matrix, "JOINED_ENTRIES", 40)
-    monkeypatch.setattr(active_matrix, "PRODUCTS_PER_HESSIAN_ENTRY", 0.0)
+    monkeypatch.setattr(active_atoms, "JOINED_ENTRIES", 40)
+    monkeypatch.setattr(active_atoms, "PRODUCTS_PER_HESSIAN_ENTRY", 0.0)
 
 
 def rows_from(starts):

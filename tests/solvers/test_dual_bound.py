@@ -8,8 +8,7 @@ from scipy.optimize import minimize_scalar
 import frankwolfe as fw
 from frankwolfe.running.certifier import PointCertificate
 from frankwolfe.solvers.corrective.hessian import loss_curvatures
-from frankwolfe.solvers.dual_bound import bound_at, dual_gap, slopes_after
-from frankwolfe.solvers.lower_bound import LowerBound
+from frankwolfe.solvers.dual_bound import LowerBound, bound_at, dual_gap, slopes_after
 from tests import cases
 from tests.reference.losses import TARGETS
 

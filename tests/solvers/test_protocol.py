@@ -16,8 +16,8 @@ from frankwolfe.solvers.corrective.interior import InteriorSolver
 from frankwolfe.solvers.corrective.low_rank import LowRankSolver
 from frankwolfe.solvers.corrective.smoothed import SmoothedSolver
 from frankwolfe.solvers.corrective.working_set import WorkingSetSolver
+from frankwolfe.solvers.dual_bound import LowerBound
 from frankwolfe.solvers.loop import generator_state
-from frankwolfe.solvers.lower_bound import LowerBound
 from frankwolfe.solvers.protocol import Solver
 from frankwolfe.solvers.state import handed_over
 from frankwolfe.solvers.stepwise import StepwiseSolver

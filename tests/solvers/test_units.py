@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import frankwolfe as fw
-from frankwolfe.objective.newton import Sums, bracketed_root, trust_region
+from frankwolfe.objective.intercept import Sums, bracketed_root, trust_region
 
 N, D = 24, 8
 RNG = np.random.default_rng(3)

@@ -47,7 +47,6 @@ SHARED = (
     "methods",
     "rows",
     "sets",
-    "objective/intercept.py",
     "objective/offset.py",
     "problem/linear_bounds.py",
 )

@@ -7,37 +7,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from frankwolfe.arguments.names import lookup
+from frankwolfe.methods import steps
 from frankwolfe.methods.base import accept
 from frankwolfe.methods.directions import Away, BlendedPairwise, Pairwise, Toward
-from frankwolfe.methods.estimates.batch_gradients import (
-    FullGradient,
-    GrowingBatch,
-    Momentum,
-    OneSample,
-    SmoothedMomentum,
-)
-from frankwolfe.methods.estimates.sag import CoordinateAverage, Saga, SagaTwoBatches, SagTable, Substitute
-from frankwolfe.methods.estimates.variance_reduction import (
-    LooplessSvrg,
-    SagaSarah,
-    Sarah,
-    Spider,
-    Storc,
-    Svfw,
-    Svrf,
-    cube_root_squared,
-)
+from frankwolfe.methods.estimates import batch_gradients, sag, variance_reduction
+from frankwolfe.methods.estimates.variance_reduction import cube_root_squared
 from frankwolfe.methods.sliding import Sliding
-from frankwolfe.methods.steps import (
-    ConstantStep,
-    DampedStep,
-    EpochStep,
-    LineSearch,
-    LuFreundStep,
-    NormStep,
-    OpenLoop,
-    as_step,
-)
+from frankwolfe.methods.steps import OpenLoop, as_step
 
 
 class Method(NamedTuple):
@@ -93,31 +69,37 @@ class Method(NamedTuple):
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
-        Method(FullGradient(), Toward(), LineSearch(), name="auto", solver="auto"),
-        Method(FullGradient(), Toward(), OpenLoop(), name="fw"),
-        Method(SagTable(), Toward(), OpenLoop(), name="sfw"),
-        Method(CoordinateAverage(), Toward(), OpenLoop(1.0, 1.0), batch_size=0.01, name="mokhtari"),
-        Method(Momentum(), Toward(), OpenLoop(1.0, 1.0), batch_size=0.01, name="momentum"),
-        Method(Substitute(), Toward(), LuFreundStep(), batch_size=0.01, name="lu-freund"),
-        Method(Saga(), Toward(), OpenLoop(), batch_size=0.01, name="saga"),
-        Method(SagaTwoBatches(), Toward(), ConstantStep(), batch_size=0.01, name="sagafw"),
-        Method(Sarah(), Toward(), OpenLoop(), batch_size=0.01, name="sarah"),
-        Method(SagaSarah(), Toward(), OpenLoop(), batch_size=0.01, name="saga-sarah"),
-        Method(LooplessSvrg(), Toward(), OpenLoop(), batch_size=0.01, name="l-svrg"),
-        Method(OneSample(), Toward(), OpenLoop(1.0, 0.0), batch_size=0.01, name="one-sample"),
-        Method(SmoothedMomentum(), Toward(), OpenLoop(9.0, 8.0), batch_size=0.01, name="shcgm"),
-        Method(FullGradient(), Away(), LineSearch(), name="away"),
-        Method(FullGradient(), Pairwise(), LineSearch(), name="pairwise"),
-        Method(FullGradient(), BlendedPairwise(), LineSearch(), name="blended-pairwise"),
-        Method(FullGradient(), Toward(), LineSearch(), name="corrective", solver="corrective"),
-        Method(SagTable(), Pairwise(), DampedStep(), batch_size=10, name="stochastic-pairwise"),
-        Method(SagTable(), Away(), DampedStep(), batch_size=10, name="stochastic-away"),
-        Method(Svrf(), Toward(), EpochStep(), batch_size=96, name="svrf"),
-        Method(Storc(), Sliding(), EpochStep(), name="storc"),
-        Method(Svfw(), Toward(), ConstantStep(scale=0.3), batch_size=cube_root_squared, name="svfw"),
-        Method(Spider(), Toward(), OpenLoop(2.0, 1.0), batch_size=16, name="spider"),
-        Method(GrowingBatch(), Away(), NormStep(), batch_size=0.01, name="goldfarb-away"),
-        Method(GrowingBatch(), Pairwise(), NormStep(), batch_size=0.01, name="goldfarb-pairwise"),
+        Method(batch_gradients.FullGradient(), Toward(), steps.LineSearch(), name="auto", solver="auto"),
+        Method(batch_gradients.FullGradient(), Toward(), OpenLoop(), name="fw"),
+        Method(sag.SagTable(), Toward(), OpenLoop(), name="sfw"),
+        Method(sag.CoordinateAverage(), Toward(), OpenLoop(1.0, 1.0), batch_size=0.01, name="mokhtari"),
+        Method(batch_gradients.Momentum(), Toward(), OpenLoop(1.0, 1.0), batch_size=0.01, name="momentum"),
+        Method(sag.Substitute(), Toward(), steps.LuFreundStep(), batch_size=0.01, name="lu-freund"),
+        Method(sag.Saga(), Toward(), OpenLoop(), batch_size=0.01, name="saga"),
+        Method(sag.SagaTwoBatches(), Toward(), steps.ConstantStep(), batch_size=0.01, name="sagafw"),
+        Method(variance_reduction.Sarah(), Toward(), OpenLoop(), batch_size=0.01, name="sarah"),
+        Method(variance_reduction.SagaSarah(), Toward(), OpenLoop(), batch_size=0.01, name="saga-sarah"),
+        Method(variance_reduction.LooplessSvrg(), Toward(), OpenLoop(), batch_size=0.01, name="l-svrg"),
+        Method(batch_gradients.OneSample(), Toward(), OpenLoop(1.0, 0.0), batch_size=0.01, name="one-sample"),
+        Method(batch_gradients.SmoothedMomentum(), Toward(), OpenLoop(9.0, 8.0), batch_size=0.01, name="shcgm"),
+        Method(batch_gradients.FullGradient(), Away(), steps.LineSearch(), name="away"),
+        Method(batch_gradients.FullGradient(), Pairwise(), steps.LineSearch(), name="pairwise"),
+        Method(batch_gradients.FullGradient(), BlendedPairwise(), steps.LineSearch(), name="blended-pairwise"),
+        Method(batch_gradients.FullGradient(), Toward(), steps.LineSearch(), name="corrective", solver="corrective"),
+        Method(sag.SagTable(), Pairwise(), steps.DampedStep(), batch_size=10, name="stochastic-pairwise"),
+        Method(sag.SagTable(), Away(), steps.DampedStep(), batch_size=10, name="stochastic-away"),
+        Method(variance_reduction.Svrf(), Toward(), steps.EpochStep(), batch_size=96, name="svrf"),
+        Method(variance_reduction.Storc(), Sliding(), steps.EpochStep(), name="storc"),
+        Method(
+            variance_reduction.Svfw(),
+            Toward(),
+            steps.ConstantStep(scale=0.3),
+            batch_size=cube_root_squared,
+            name="svfw",
+        ),
+        Method(variance_reduction.Spider(), Toward(), OpenLoop(2.0, 1.0), batch_size=16, name="spider"),
+        Method(batch_gradients.GrowingBatch(), Away(), steps.NormStep(), batch_size=0.01, name="goldfarb-away"),
+        Method(batch_gradients.GrowingBatch(), Pairwise(), steps.NormStep(), batch_size=0.01, name="goldfarb-pairwise"),
     )
 }
 

@@ -13,6 +13,9 @@ from frankwolfe.methods.gradient import FAILED
 from frankwolfe.problem.requirements import BOUNDED_CURVATURE, ONE_PROCESS, WHOLE_ATOMS
 from frankwolfe.sets.atoms import Full, Iterate
 
+SMALL = 32
+"""Largest number of weights for which ``X' P X`` is formed."""
+
 
 def objective_smoothness(samples: Any, size: int) -> float:
     """Return the Lipschitz constant of the objective's gradient, in the Euclidean norm, for ``size`` weights.
@@ -31,8 +34,7 @@ def objective_smoothness(samples: Any, size: int) -> float:
     def product(w):
         return rows.add_all(weights * rows.dot_all(np.ascontiguousarray(w.ravel())), size).ravel()
 
-    # Form X' P X.
-    if size <= 32:
+    if size <= SMALL:
         found = np.linalg.eigvalsh(np.array([product(e) for e in np.eye(size)]))[-1]
     else:
         from scipy.sparse.linalg import LinearOperator, eigsh  # heavy, and only wanted here

@@ -235,13 +235,13 @@ ROUNDING = 1e-14
 class SampleLine(NamedTuple):
     """The objective along ``z + gamma q``: ``z`` are all predictions at the iterate, ``q`` their change at step 1.
 
-    ``rise`` is the change of the objective's linear term at step 1.
+    ``linear_change`` is the change of the objective's linear term at step 1.
     """
 
     samples: Any
     z: np.ndarray
     q: np.ndarray
-    rise: float
+    linear_change: float
 
     def along(self, gamma):
         """Return the objective at ``z + gamma q``, and its first and second derivative in ``gamma``.
@@ -250,13 +250,13 @@ class SampleLine(NamedTuple):
         """
         samples, z, q = self.samples, self.z, self.q
         targets, weights, loss = samples.targets, samples.weights, samples.loss
-        total, rise, curve = gamma * self.rise, self.rise, 0.0
+        total, slope_sum, curve = gamma * self.linear_change, self.linear_change, 0.0
         for i in range(len(z)):
             at = z[i] + gamma * q[i]
             total += weights[i] * value(loss, at, targets[i])
-            rise += weights[i] * contract(q[i], derivative(loss, at, targets[i]))
+            slope_sum += weights[i] * contract(q[i], derivative(loss, at, targets[i]))
             curve += weights[i] * curvature_along(loss, at, targets[i], q[i])
-        return total, rise, curve
+        return total, slope_sum, curve
 
     def squares(self):
         """Return ``sum_i p_i q_i^2``."""
@@ -272,13 +272,13 @@ class SampleLine(NamedTuple):
 
 
 @routine
-def line_along(move, samples, iterate, z, q, rise):
+def line_along(move, samples, iterate, z, q, linear_change):
     """Fill ``z`` with all predictions and ``q`` with their change for a step of 1 along the move; return the line."""
     rows = samples.rows
     for i in range(len(z)):
         z[i] = prediction(iterate, rows, i)
         q[i] = shift(move, rows, i, z[i])
-    return SampleLine(samples, z, q, rise)
+    return SampleLine(samples, z, q, linear_change)
 
 
 class LineState(NamedTuple):
@@ -292,10 +292,10 @@ class LineState(NamedTuple):
 
     def length(self, move, samples, gradient, iterate, t):
         """Return the step size along the move."""
-        rise = 0.0
+        linear_change = 0.0
         if len(self.linear) > 0:
-            rise = -slope(move, Gradient(self.linear, self.unit, gradient.counters, gradient.tracker), iterate)
-        line = line_along(move, samples, iterate, self.here, self.ahead, rise)
+            linear_change = -slope(move, Gradient(self.linear, self.unit, gradient.counters, gradient.tracker), iterate)
+        line = line_along(move, samples, iterate, self.here, self.ahead, linear_change)
         return search(self.rule, line, slope(move, gradient, iterate), max_step(move), t)
 
     def search(self, line, fall, most, t):
@@ -485,25 +485,27 @@ def _level(line, high, by_curvature):
     """Return a zero of the slope along a line in ``[0, high]``, or an end, by safeguarded Newton or secant steps."""
     start, first_slope, curve = along(line, 0.0)
     most = start + ROUNDING * abs(start)
-    total, high_rise, _ = along(line, high)
-    if not first_slope < 0.0 or (high_rise <= 0.0 and total <= most):
+    total, high_slope, _ = along(line, high)
+    if not first_slope < 0.0 or (high_slope <= 0.0 and total <= most):
         return high if first_slope < 0.0 else 0.0
-    low, low_rise = 0.0, first_slope
-    gamma, rise = low, first_slope
+    low, low_slope = 0.0, first_slope
+    gamma, here_slope = low, first_slope
     for trial in range(100):
         guess = -1.0  # outside the bracket: bisect. Every third trial bisects, so the bracket always shrinks
-        if trial % 3 < 2 and by_curvature and abs(rise) < curve * (high - low):  # otherwise the quotient may overflow
-            guess = gamma - rise / curve
-        elif trial % 3 < 2 and not by_curvature and high_rise > 0.0:
-            guess = low - low_rise * (high - low) / (high_rise - low_rise)
+        if (
+            trial % 3 < 2 and by_curvature and abs(here_slope) < curve * (high - low)
+        ):  # otherwise the quotient may overflow
+            guess = gamma - here_slope / curve
+        elif trial % 3 < 2 and not by_curvature and high_slope > 0.0:
+            guess = low - low_slope * (high - low) / (high_slope - low_slope)
         gamma = guess if low < guess < high else low + 0.5 * (high - low)
-        total, rise, curve = along(line, gamma)
-        if total <= most and abs(rise) <= -1e-12 * first_slope:
+        total, here_slope, curve = along(line, gamma)
+        if total <= most and abs(here_slope) <= -1e-12 * first_slope:
             return gamma
-        if rise < 0.0 and total <= most:
-            low, low_rise = gamma, rise
+        if here_slope < 0.0 and total <= most:
+            low, low_slope = gamma, here_slope
         else:
-            high, high_rise = gamma, rise
+            high, high_slope = gamma, here_slope
         if high - low <= 1e-15 * high:
             break
     return low

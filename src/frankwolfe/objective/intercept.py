@@ -3,28 +3,21 @@
 The objective is ``min_b F(w, b)``. It is as convex and as smooth as ``F``. By the envelope theorem its gradient in
 ``w`` is the gradient of ``F`` at the optimal ``b``. `InterceptSearch` computes the optimal intercept to rounding error
 whenever all predictions are known. Each of its rounds sums value, slope and curvature over the samples. Stepwise
-methods use a loss that adds the intercept to the predictions (`ShiftedLoss`).
+methods use a loss that adds the intercept to the predictions (`frankwolfe.objective.offset.ShiftedLoss`).
+
+Newton's method finds the intercept: safeguarded by a bracket for one variable, by a trust region for several. Both
+converge from any starting point and stop when the derivative is zero up to rounding.
 """
 
+from collections.abc import Callable
 from functools import cached_property
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.verbs import (
-    curvature,
-    derivative,
-    hessian_product,
-    residual,
-    smoothed_derivative,
-    smoothness,
-    twofold,
-    value,
-)
-from frankwolfe.losses.base import loss, many
+from frankwolfe.linalg.matrices import FLAT
+from frankwolfe.losses.base import many
 from frankwolfe.objective import tasks
-from frankwolfe.objective.newton import NOISE, Sums, bracketed_root, trust_region
 from frankwolfe.objective.offset import centres
 from frankwolfe.objective.point import Guess, Point, Segment
 from frankwolfe.objective.tasks import EPSILON
@@ -33,59 +26,198 @@ from frankwolfe.rows import Samples
 if TYPE_CHECKING:
     from frankwolfe.objective.objective import Objective
 
+# --- Newton's method --------------------------------------------------------------------------------------------------
+
+MOST_ROUNDS = 500
+"""Maximum number of evaluations in a search. A few are usual, a few dozen from very distant starts."""
+
+EXPANSION = 8.0
+"""Factor by which the step limit, or the trust region, may grow in an iteration."""
+
+
+FRESH = 0.1
+"""Fraction of the gradient norm that may remain after a step before the Hessian is recomputed."""
+
+NOISE = 16.0
+"""Differences of a slope or an objective up to this many units of rounding count as noise."""
+
+
+class Sums(NamedTuple):
+    """Objective and gradient at an intercept, with their rounding errors.
+
+    Attributes
+    ----------
+    value : float
+        The objective.
+    slope : array of shape (outputs,)
+        Derivative in the intercept: the sum of all ``alpha_i``.
+    rounding : float
+        Change of the slope if each prediction, and each term of the sum, is off by one unit of rounding.
+    noise : float
+        Change of the objective for the same perturbation.
+    """
+
+    value: float
+    slope: np.ndarray
+    rounding: float
+    noise: float = 0.0
+
+
+def bracketed_root(
+    slope: Callable[[float], tuple[float, float, float]],
+    start: float,
+    smoothness: float = 0.0,
+    most: int = MOST_ROUNDS,
+) -> float:
+    """Return the root of an increasing function, by Newton's method safeguarded by a bracket.
+
+    Parameters
+    ----------
+    slope : function
+        Maps a point to the function value, its derivative, and the rounding error of the value.
+    start : float
+        Starting point. Steps grow geometrically until the root is bracketed.
+    smoothness : float
+        Largest derivative of the function, zero if unknown. It limits the first step.
+    most : int
+        Maximum number of evaluations.
+
+    Examples
+    --------
+    >>> float(round(bracketed_root(lambda b: (b**3 - 8.0, 3.0 * b * b, 1e-15), start=-1e6), 12))
+    2.0
+    """
+    low, high, here, last, before = -np.inf, np.inf, start, 0.0, np.inf
+    best, least, limit = start, np.inf, 0.0
+    for _ in range(most):
+        value, curve, rounding = slope(here)
+        limit = limit or first_reach(abs(start), abs(value), smoothness or curve)
+        if abs(value) <= least:  # <=: at a jump, the latest point is the closest to it
+            best, least = here, abs(value)
+        if not abs(value) > 2.0 * rounding or not np.isfinite(value):
+            return best
+        low, high = (low, here) if value > 0.0 else (here, high)
+        newton = -value / curve if curve > 0.0 else -np.copysign(np.inf, value)
+        if low == -np.inf or high == np.inf:
+            slow = last != 0.0 and (last > 0.0) == (newton > 0.0) and abs(value) > FRESH * before
+            step = np.copysign(min(max(abs(newton), 2.0 * abs(last) if slow else 0.0), limit), newton)
+            limit = max(limit, abs(step)) * EXPANSION
+        else:
+            short = low < here + newton < high and abs(newton) <= 0.5 * abs(last)
+            step = newton if short else 0.5 * (low + high) - here
+        there = here + step
+        if there == here or there in (low, high) or not np.isfinite(there):
+            return best
+        last, before, here = there - here, abs(value), there
+    return best
+
+
+def first_reach(size: float, slope: float, curvature: float) -> float:
+    """Return the limit of the first step. It scales with the predictions, so the search is invariant to their units."""
+    step = EXPANSION * slope / curvature if curvature > 0.0 else np.inf
+    return max(size, step) if np.isfinite(step) else max(size, 1.0)
+
+
+def trust_region(
+    sums: Callable[[np.ndarray], Sums],
+    hessian: Callable[[np.ndarray], np.ndarray],
+    start: np.ndarray,
+    curvature: np.ndarray | None = None,
+    most: int = MOST_ROUNDS,
+    resolution: float = 0.0,
+    smoothness: float = 0.0,
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Minimise a smooth function of few variables by a trust-region Newton method, until the gradient is rounding.
+
+    A Hessian costs more than a gradient. It is reused until a step leaves more than `FRESH` of the gradient norm.
+
+    Parameters
+    ----------
+    sums, hessian : functions
+        Map a point to its `Sums`, and to its Hessian.
+    start : array
+        Starting point. The trust region grows geometrically.
+    curvature : array, optional
+        Approximate Hessian at the start.
+    most : int
+        Maximum number of evaluations.
+    resolution : float
+        Steps up to this length (in the maximum norm) change nothing in floating point.
+    smoothness : float
+        Upper bound on the curvature, zero if unknown. It limits the first step.
+
+    Returns
+    -------
+    tuple of arrays
+        The minimiser and, if one was computed, an approximate Hessian there (else None).
+    """
+    here, at = start.copy(), sums(start)
+    H, recomputed = curvature, curvature is None
+    radius = EXPANSION * first_reach(float(np.linalg.norm(start)), float(np.linalg.norm(at.slope)), smoothness)
+    for _ in range(most):
+        if not np.abs(at.slope).max() > 2.0 * at.rounding or not np.isfinite(at.value):
+            break
+        if H is None or not np.isfinite(H).all():
+            H, recomputed = hessian(here), True
+        step = restricted_step(H, at.slope, radius, at.rounding)
+        if not (here + step != here).any() or np.abs(step).max() <= resolution:
+            if recomputed:
+                break
+            H = None  # the reused Hessian predicts no decrease: recompute it
+            continue
+        there = sums(here + step)
+        predicted, fall = -float(at.slope @ step) - 0.5 * float(step @ H @ step), at.value - there.value
+        # Compute small decreases, and those within the rounding of the predictions, from gradients: values would
+        # cancel.
+        if abs(fall) <= max(1e-8 * max(abs(at.value), abs(there.value)), NOISE * at.noise):
+            fall = -0.5 * float((at.slope + there.slope) @ step)
+        length, left = float(np.linalg.norm(step)), np.linalg.norm(there.slope) / np.linalg.norm(at.slope)
+        good = bool(np.isfinite(there.value)) and fall > 1e-4 * predicted
+        if good:
+            radius = EXPANSION * max(radius, length) if fall > 0.75 * predicted else radius
+            H = H if left <= FRESH else None
+            here, at, recomputed = here + step, there, False
+        elif recomputed:
+            radius = max(0.25 * length, 1e-300)  # at the smallest radius, steps change nothing and the search ends
+        else:
+            H = None  # the reused Hessian failed: recompute it before shrinking the region
+    return here, H
+
+
+def restricted_step(H: np.ndarray, slope: np.ndarray, radius: float, rounding: float) -> np.ndarray:
+    """Return the minimiser of ``slope's + s'Hs / 2`` over ``||s|| <= radius``, with negative eigenvalues made positive.
+
+    The step is ``s = -(|H| + ridge I)^-1 slope``. Bisection finds the ridge at which the step is as long as the radius.
+    Every such step is a descent direction. It is zero where the slope is rounding error.
+    """
+    curvatures, axes = np.linalg.eigh(H)
+    curvatures, slopes = np.abs(curvatures), slope @ axes
+    # drop flat directions whose slope is noise: a quotient of noise and a tiny eigenvalue would be a huge step
+    kept = np.abs(slopes) > np.where(curvatures > FLAT * curvatures.max(), 2.0, NOISE) * rounding
+    curvatures, axes, slopes = curvatures[kept], axes[:, kept], slopes[kept]
+    if not np.isfinite(slopes).all() or not len(slopes):
+        return np.zeros(len(slope))
+
+    steep = float(np.linalg.norm(slopes))
+
+    def move(ridge: float) -> np.ndarray:
+        return slopes / np.maximum(curvatures + ridge, 1e-100 * steep)
+
+    low, high, ridge = 0.0, steep / radius, 0.0
+    if np.linalg.norm(move(0.0)) > radius:
+        for _ in range(60):
+            ridge = 0.5 * (low + high)
+            size = np.linalg.norm(move(ridge))
+            low, high = (ridge, high) if size > radius else (low, ridge)
+            if 0.9 * radius <= size <= radius:
+                break
+    return -axes @ move(ridge)
+
+
+# --- the optimal intercept --------------------------------------------------------------------------------------------
+
 QUICK_ROUNDS = 60
 """Rounds after which the search for the intercept restarts on a smaller scale. Ten are enough in most cases."""
-
-
-def _moved_outputs(shift, z):
-    return z + shift
-
-
-@twofold(_moved_outputs)
-def moved(shift, z):
-    """Return the prediction ``z`` with the intercept added."""
-    return z + shift[0]
-
-
-@loss(**{name: property(attrgetter(f"base.{name}")) for name in ("takes_arrays", "convex", "smooth", "outputs")})
-class ShiftedLoss(NamedTuple):
-    """A loss at ``z + shift``; ``shift`` is an array with an entry for each output."""
-
-    base: Any
-    shift: np.ndarray
-
-    def value(self, z, y):
-        """Return the loss of one sample."""
-        return value(self.base, moved(self.shift, z), y)
-
-    def derivative(self, z, y):
-        """Return the first derivative in ``z``."""
-        return derivative(self.base, moved(self.shift, z), y)
-
-    def smoothed_derivative(self, z, y, beta):
-        """Return the first derivative in ``z`` of the loss, smoothed if it has kinks."""
-        return smoothed_derivative(self.base, moved(self.shift, z), y, beta)
-
-    def curvature(self, z, y):
-        """Return the second derivative in ``z``; for several outputs, a diagonal upper bound."""
-        return curvature(self.base, moved(self.shift, z), y)
-
-    def hessian_product(self, z, y, q):
-        """Return the Hessian-vector product with ``q``, for several outputs."""
-        return hessian_product(self.base, moved(self.shift, z), y, q)
-
-    def residual(self, z, y, a):
-        """Return the Fenchel-Young residual at a slope ``a``."""
-        return residual(self.base, moved(self.shift, z), y, a)
-
-    def smoothness(self):
-        """Return the Lipschitz constant of the derivative."""
-        return smoothness(self.base)
-
-
-def shifted(loss: Any) -> ShiftedLoss:
-    """Return the loss with an intercept of zero, in an array that the caller may change."""
-    return ShiftedLoss(loss, np.zeros(loss.outputs or 1))
 
 
 class InterceptSearch:

@@ -12,7 +12,8 @@ import numpy as np
 
 from frankwolfe.losses.base import LossArrays
 from frankwolfe.objective import tasks
-from frankwolfe.objective.intercept import InterceptSearch, ShiftedLoss, kinked_point
+from frankwolfe.objective.intercept import InterceptSearch, kinked_point
+from frankwolfe.objective.offset import ShiftedLoss
 from frankwolfe.objective.point import Guess, Point, Segment
 from frankwolfe.objective.tasks import EPSILON
 from frankwolfe.shards.local import Kept, Local, Shards, entry
@@ -207,12 +208,12 @@ class Objective:
         """Return the line segment from a point to the predictions ``images``, where the linear term is ``linear``."""
         return Segment(self, at.z, images, (at.linear, linear))
 
-    def curvatures(self, at: Point, care: float, floor: float) -> Any:
+    def curvatures(self, at: Point, damping: float, floor: float) -> Any:
         """Return weighted second derivatives at a point, one per prediction, bounded below by ``floor``.
 
-        ``care`` is the damping of `frankwolfe.objective.tasks.fill_curvatures`.
+        ``damping`` is the damping of `frankwolfe.objective.tasks.fill_curvatures`.
         """
-        return self.shards.keep(tasks.curvatures, at.z, at.shift, at.losses, at.alpha, care, floor)
+        return self.shards.keep(tasks.curvatures, at.z, at.shift, at.losses, at.alpha, damping, floor)
 
     def nearest_slopes(self, alpha: Any) -> Any:
         """Return ``alpha`` with each slope outside the domain of its conjugate moved to a nearby slope inside."""

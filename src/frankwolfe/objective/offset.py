@@ -1,4 +1,4 @@
-"""Losses around a loss: offsets, which are known parts of the predictions, and a linear term in the predictions.
+"""Losses around a loss: an intercept, offsets (known parts of the predictions), and a linear term in the predictions.
 
 A problem with offsets ``o`` minimises ``sum_i p_i f(x_i' w + o_i, y_i)``. Its targets are complex numbers ``y + i o``,
 so that whatever stores, cuts or sends targets takes the offsets along, and `OffsetLoss` adds them to the predictions.
@@ -14,16 +14,70 @@ from frankwolfe.compile.verbs import (
     conjugate,
     curvature,
     derivative,
+    hessian_product,
     kink_slopes,
     nearest_slope,
     residual,
     routine,
     smoothed_derivative,
     smoothness,
+    twofold,
     value,
     where,
 )
 from frankwolfe.losses.base import EDGE, loss
+
+
+def _moved_outputs(shift, z):
+    return z + shift
+
+
+@twofold(_moved_outputs)
+def moved(shift, z):
+    """Return the prediction ``z`` with the intercept added."""
+    return z + shift[0]
+
+
+@loss(**{name: property(attrgetter(f"base.{name}")) for name in ("takes_arrays", "convex", "smooth", "outputs")})
+class ShiftedLoss(NamedTuple):
+    """A loss at ``z + shift``; ``shift`` is an array with an entry for each output."""
+
+    base: Any
+    shift: np.ndarray
+
+    def value(self, z, y):
+        """Return the loss of one sample."""
+        return value(self.base, moved(self.shift, z), y)
+
+    def derivative(self, z, y):
+        """Return the first derivative in ``z``."""
+        return derivative(self.base, moved(self.shift, z), y)
+
+    def smoothed_derivative(self, z, y, beta):
+        """Return the first derivative in ``z`` of the loss, smoothed if it has kinks."""
+        return smoothed_derivative(self.base, moved(self.shift, z), y, beta)
+
+    def curvature(self, z, y):
+        """Return the second derivative in ``z``; for several outputs, a diagonal upper bound."""
+        return curvature(self.base, moved(self.shift, z), y)
+
+    def hessian_product(self, z, y, q):
+        """Return the Hessian-vector product with ``q``, for several outputs."""
+        return hessian_product(self.base, moved(self.shift, z), y, q)
+
+    def residual(self, z, y, a):
+        """Return the Fenchel-Young residual at a slope ``a``."""
+        return residual(self.base, moved(self.shift, z), y, a)
+
+    def smoothness(self):
+        """Return the Lipschitz constant of the derivative."""
+        return smoothness(self.base)
+
+
+def shifted(loss: Any) -> ShiftedLoss:
+    """Return the loss with an intercept of zero, in an array that the caller may change."""
+    return ShiftedLoss(loss, np.zeros(loss.outputs or 1))
+
 
 FORWARDED = ("takes_arrays", "convex", "smooth", "targets", "neighbours", "log_link", "has_conjugate", "has_residual")
 """Facts of the loss that do not depend on offsets."""

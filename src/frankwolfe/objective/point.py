@@ -134,12 +134,14 @@ class ShardLine:
         Predictions at the iterate, and their change for a step of 1.
     shift : array or None
         The intercept; None for a problem without intercept.
-    rise : float
+    linear_change : float
         Change of the linear term for a step of 1.
     """
 
-    def __init__(self, objective: "Objective", z: Any, ahead: Any, shift: np.ndarray | None, rise: float = 0.0):
-        self.objective, self._line, self._rise = objective, (z, ahead, shift), rise
+    def __init__(
+        self, objective: "Objective", z: Any, ahead: Any, shift: np.ndarray | None, linear_change: float = 0.0
+    ):
+        self.objective, self._line, self._linear_change = objective, (z, ahead, shift), linear_change
 
     def along(self, gamma: float) -> tuple[float, float, float]:
         """Return the objective at ``z + gamma ahead``, and its first and second derivative in ``gamma``.
@@ -147,7 +149,7 @@ class ShardLine:
         Of the linear term only the change is counted.
         """
         value, slope, curvature = self.objective.shards.run(tasks.line_sums, *self._line, gamma)
-        return float(value) + gamma * self._rise, float(slope) + self._rise, float(curvature)
+        return float(value) + gamma * self._linear_change, float(slope) + self._linear_change, float(curvature)
 
     def squares(self) -> float:
         """Return ``sum_i p_i q_i^2``, where ``q`` is ``ahead``."""

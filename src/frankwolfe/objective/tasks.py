@@ -203,12 +203,12 @@ def weighted_squares(local: Local, ahead: np.ndarray) -> tuple:
 
 
 def curvatures(
-    local: Local, z: np.ndarray, shift: Any, losses: np.ndarray, alpha: np.ndarray, care: float, floor: float
+    local: Local, z: np.ndarray, shift: Any, losses: np.ndarray, alpha: np.ndarray, damping: float, floor: float
 ) -> np.ndarray:
     """Return weighted second derivatives, flat, one per prediction; see `fill_curvatures`."""
     found, there = np.empty(local.samples.shape), shifted_by(local, z, shift)
     if found.ndim == 1:
-        fill = partial(fill_curvatures, care=care, floor=floor)
+        fill = partial(fill_curvatures, damping=damping, floor=floor)
         over_samples(local, fill, there, losses, alpha.reshape(found.shape), found)
     else:
         over_samples(local, partial(fill_output_curvatures, floor=floor), there, found)
@@ -377,20 +377,20 @@ def sum_second_derivatives(targets, weights, loss: Any, z) -> np.ndarray:
     return second_derivatives(targets, weights, loss, z).sum(axis=0)
 
 
-def fill_curvatures(targets, weights, loss: Any, z, losses, alpha, curvatures, care: float, floor: float) -> None:
-    """Fill ``curvatures`` with ``p_i max(|f''|, floor, care f'^2 / (2 f))`` at the predictions ``z``.
+def fill_curvatures(targets, weights, loss: Any, z, losses, alpha, curvatures, damping: float, floor: float) -> None:
+    """Fill ``curvatures`` with ``p_i max(|f''|, floor, damping f'^2 / (2 f))`` at the predictions ``z``.
 
     The last term is damping for points far from the optimum. There a logistic loss may have a large slope but hardly
     any curvature, and Newton steps would be too long. ``f'^2 / (2 f)`` is the curvature of the parabola that touches
-    the loss at ``z`` and has the minimum zero. For a squared loss it equals ``f''``. ``care`` is between 0 and 1.
+    the loss at ``z`` and has the minimum zero. For a squared loss it equals ``f''``. ``damping`` is between 0 and 1.
     """
     size = many(loss).curvature(z, targets)
     np.maximum(np.abs(size, out=size), floor, out=size)
-    if care > 0.0:
+    if damping > 0.0:
         with np.errstate(all="ignore"):
             parabola = alpha / weights
             parabola *= parabola
-            parabola *= 0.5 * care
+            parabola *= 0.5 * damping
             parabola /= losses
         parabola[~(losses > 0.0)] = 0.0
         np.fmax(size, parabola, out=size)  # NaN if a sample has no weight
@@ -402,21 +402,22 @@ def fill_output_curvatures(targets, weights, loss: Any, z, curvatures, floor: fl
     curvatures[:] = weighted(weights, np.maximum(many(loss).curvature(z, targets), floor))
 
 
-def fill_coupled_curvatures(targets, weights, loss, z, losses, alpha, care, floor, curvatures) -> None:
+def fill_coupled_curvatures(targets, weights, loss, z, losses, alpha, damping, floor, curvatures) -> None:
     """Fill ``curvatures`` with weighted second derivatives, a matrix per sample, for losses of several outputs.
 
     ``floor`` is added to the diagonal of samples whose diagonal entries are all below it. Other samples may have flat
-    directions. Along the slope of each sample, the curvature is at least ``care f'^2 / (2 f)`` (see `fill_curvatures`).
+    directions. Along the slope of each sample, the curvature is at least ``damping f'^2 / (2 f)``, see
+    `fill_curvatures`.
     """
     curvatures[:] = second_derivatives(targets, weights, loss, z)
     diagonal = np.einsum("icc->ic", curvatures)
     lifted = np.where(diagonal.max(axis=1) < weights * floor, weights * floor, 0.0)
     squares = np.einsum("ic,ic->i", alpha, alpha)
     steep = (losses > 0.0) & (weights > 0.0) & (squares > 1e-250)  # smaller squares lose digits to underflow
-    if care > 0.0 and steep.any():
+    if damping > 0.0 and steep.any():
         squares, slopes = squares[steep], alpha[steep]
         along = np.einsum("ic,icd,id->i", slopes, curvatures[steep], slopes) / squares
-        missing = 0.5 * care * squares / (weights[steep] * losses[steep]) - along
+        missing = 0.5 * damping * squares / (weights[steep] * losses[steep]) - along
         curvatures[steep] += (np.maximum(missing, 0.0) / squares)[:, None, None] * slopes[:, :, None] * slopes[:, None]
     diagonal += lifted[:, None]
 

@@ -16,9 +16,9 @@ from frankwolfe.losses import as_loss
 from frankwolfe.losses.base import many
 from frankwolfe.losses.kinked import SmoothedLoss
 from frankwolfe.losses.log_link import BoundedLoss
-from frankwolfe.objective.intercept import EPSILON, InterceptSearch, ShiftedLoss, shifted
+from frankwolfe.objective.intercept import EPSILON, InterceptSearch
 from frankwolfe.objective.objective import Objective
-from frankwolfe.objective.offset import OffsetLoss, tilted, without_offset
+from frankwolfe.objective.offset import OffsetLoss, ShiftedLoss, shifted, tilted, without_offset
 from frankwolfe.objective.point import Guess, Point
 from frankwolfe.problem.linear_bounds import LinearBounds, as_side
 from frankwolfe.problem.requirements import SIDE, Facts, refuse

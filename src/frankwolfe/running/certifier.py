@@ -21,8 +21,7 @@ from frankwolfe.methods.steps import LineSearch
 from frankwolfe.objective.point import Point, ShardLine
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.rows.observed_entries import named_weights, weights_named
-from frankwolfe.solvers.dual_bound import balanced, bound_at, bound_by_conjugates
-from frankwolfe.solvers.lower_bound import LowerBound
+from frankwolfe.solvers.dual_bound import LowerBound, balanced, bound_at, sum_rounding
 from frankwolfe.solvers.protocol import Evidence, Solver
 from frankwolfe.solvers.sampled_gap import sampled_gap
 from frankwolfe.solvers.state import Saved, below, built, flat, under
@@ -209,7 +208,7 @@ class RecentMean:
         left = self.part_left(self.earlier.steps)
         return along, slope, left / (1.0 - left) if slope < 0.0 else -1.0
 
-    def promise(self, at: Point, wanted: float = 0.0) -> float:
+    def predicted_decrease(self, at: Point, wanted: float = 0.0) -> float:
         """Return the decrease of the objective along the line that a quadratic model predicts.
 
         Returns zero if there is no earlier iterate, or if the slope rules out a decrease of ``wanted`` by convexity.
@@ -263,6 +262,23 @@ class Start(NamedTuple):
     def from_state(cls, state: Mapping[str, Any]) -> "Start":
         """Return the start from a saved state."""
         return built(cls, "rest", state)._replace(w=weights_named("w", state)) if state else cls()
+
+
+def bound_by_conjugates(problem: Problem, found: Evidence, above: float) -> float:
+    """Return the bound ``-sum_i p_i f_i*(alpha_i / p_i) - max_s <-r, s>`` of a step that has read all rows.
+
+    Such a step has computed the first sum, and its ``r`` is the exact gradient. The result is minus infinity if there
+    is no such bound or if it is not larger than ``above``; the costly proof of the support function is then skipped.
+    """
+    if found.conjugates is None or found.gradient is None:
+        return -np.inf
+    (total, size), r, constraint = found.conjugates, found.gradient, problem.constraint
+    with np.errstate(over="ignore", invalid="ignore"):
+        support = constraint.support(-r)
+        bound = -total - support - sum_rounding(problem, size)
+    if not bound > above or not problem.balances(found.slopes):
+        return -np.inf
+    return float(min(bound, bound + support - constraint.proven_support(-r)))
 
 
 class Certifier:
@@ -466,7 +482,7 @@ class Certifier:
         if not (self.wanted and likely > self.tolerance and isinstance(w, np.ndarray)):
             return None
         wanted = 0.0 if at_end else likely - self.tolerance
-        if self.recent.promise(at, wanted) > wanted:
+        if self.recent.predicted_decrease(at, wanted) > wanted:
             return self.recent.best(at, w)
         return None
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from frankwolfe.arguments.names import as_budget, warn_user
+from frankwolfe.arguments.names import warn_user
 from frankwolfe.compile.part import short
 from frankwolfe.exceptions import CheckpointWarning
 from frankwolfe.methods.registry import METHODS, Method, as_method
@@ -250,12 +250,8 @@ class SavedRun:
     def limits(self, tol: Any, max_passes: Any, max_seconds: Any, side_tol: Any) -> Limits:
         """Return the limits of the run, with the arguments of `resume` replacing those of the checkpoint."""
         own = below("limits", self.values)
-        return Limits(
-            own["tol"] if tol is AS_BEFORE else as_budget("tol", tol),
-            own["passes"] if max_passes is AS_BEFORE else as_budget("max_passes", max_passes, optional=True),
-            own["seconds"] if max_seconds is AS_BEFORE else as_budget("max_seconds", max_seconds, optional=True),
-            own["side_tol"] if side_tol is AS_BEFORE else as_budget("side_tol", side_tol),
-        )
+        given = zip(("tol", "passes", "seconds", "side_tol"), (tol, max_passes, max_seconds, side_tol), strict=True)
+        return Limits.checked(*(own[name] if value is AS_BEFORE else value for name, value in given))
 
     def settings_with(self, limits: Limits, every: float) -> dict[str, Any]:
         """Return the settings with new limits and a new interval between checkpoints."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from frankwolfe.arguments.names import as_budget
 from frankwolfe.compile.kernels import Stopwatch
 from frankwolfe.display import Progress
 from frankwolfe.losses import has_dual
@@ -35,6 +36,15 @@ class Limits:
     passes: float
     seconds: float
     side_tol: float = SIDE_TOL
+
+    @classmethod
+    def checked(cls, tol: Any, max_passes: Any, max_seconds: Any, side_tol: Any = SIDE_TOL) -> "Limits":
+        """Return the limits for checked arguments of `minimize`."""
+        passes, seconds = (
+            as_budget(name, given, optional=True)
+            for name, given in (("max_passes", max_passes), ("max_seconds", max_seconds))
+        )
+        return cls(as_budget("tol", tol), passes, seconds, as_budget("side_tol", side_tol))
 
     def require_an_end(self) -> None:
         """Raise ValueError if neither passes nor seconds are limited."""
@@ -87,7 +97,7 @@ class State:
         it while the callback runs, because later steps change the table. See `frankwolfe.solvers.sampled_gap`.
         """
         if not np.array_equal(self.problem.shaped(self.solver.point()), self.x):
-            raise ValueError("sampled_gap must be asked while the callback runs: the run has gone on since")
+            raise ValueError("sampled_gap must be called while the callback runs: the run has made steps since then")
         return sampled_gap(self.problem, self.solver.point(), self.solver.evidence(), self.solver.steps, draws)
 
     def evaluate(self) -> Evaluation:
@@ -344,7 +354,7 @@ class Driver(Saved):
             self.next_look = min(evenly, next_on_grid(self.nit, 10))
         self._trace_if_due()
         self.stage = Stage.CERTIFY  # set first: a run that is resumed after the callback's stop does not look again
-        return Status.CALLBACK if self._asked_to_stop() else None
+        return Status.CALLBACK if self._callback_stops() else None
 
     def _estimate(self, renew: bool = False) -> None:
         """Update the estimates of the gap and of the table's error; with ``renew``, restart the latter if it is old."""
@@ -380,7 +390,7 @@ class Driver(Saved):
             table = None  # it proves nothing, or is not in this process
         self.trace.record(self.solver.point(), table, self.evidence.multipliers, **self._numbers(), **known)
 
-    def _asked_to_stop(self) -> bool:
+    def _callback_stops(self) -> bool:
         """Call the callback, if there is one. Return whether it requests a stop."""
         if self.callback is None:
             return False

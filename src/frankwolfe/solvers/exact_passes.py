@@ -8,7 +8,7 @@ import numpy as np
 from frankwolfe.methods.base import EstimateDefaults
 from frankwolfe.objective.point import Guess, Point
 from frankwolfe.problem import Evaluation, Problem
-from frankwolfe.solvers.lower_bound import LowerBound
+from frankwolfe.solvers.dual_bound import LowerBound
 from frankwolfe.solvers.state import built, flat, require_entries
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.result import Status
-from frankwolfe.solvers.lower_bound import LowerBound
+from frankwolfe.solvers.dual_bound import LowerBound
 
 
 class Evidence(NamedTuple):

@@ -11,7 +11,7 @@ as many batches. It falls as ``t^(-2/3)`` and the steps of the weights as ``1 / 
 optimal one for weights that hardly move (two time scales), and its noise is averaged out.
 
 The loss, and the gap on the last rows of a chunk, are measured at the iterate before the segment is learnt. They are
-therefore fair estimates for unseen data.
+therefore fair estimates for new data.
 """
 
 from dataclasses import dataclass, field, replace
@@ -25,7 +25,7 @@ from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.methods.base import Setting, estimate_for_run, others_for_run
 from frankwolfe.methods.gradient import ALL_ROWS, COUNTERS, FAILED, Gradient
 from frankwolfe.methods.registry import METHODS, Method
-from frankwolfe.objective.intercept import shifted
+from frankwolfe.objective.offset import shifted
 from frankwolfe.problem import Problem
 from frankwolfe.problem.requirements import STREAM, Facts, needs_of, refuse
 from frankwolfe.sets.base import tracker_of

@@ -1,6 +1,6 @@
 """The stepwise solver: it runs methods that are composed of a gradient estimate, a direction and a step rule.
 
-The compiled loop makes steps on groups of rows in memory (`frankwolfe.solvers.row_groups`). If no group has all rows
+The compiled loop makes steps on groups of rows in memory (`frankwolfe.solvers.loop`). If no group has all rows
 that a step reads, tasks on the shards compute the gradient (`frankwolfe.solvers.task_steps`).
 """
 
@@ -32,11 +32,10 @@ from frankwolfe.result import Status
 from frankwolfe.sets.base import tracker_of
 from frankwolfe.sets.callbacks import connected
 from frankwolfe.shards.local import Kept
+from frankwolfe.solvers.dual_bound import LowerBound
 from frankwolfe.solvers.exact_passes import ExactPasses, StepPlan
-from frankwolfe.solvers.loop import Batches, advance, saved_generator
-from frankwolfe.solvers.lower_bound import LowerBound
+from frankwolfe.solvers.loop import Batches, RowGroup, advance, groups_of, saved_generator
 from frankwolfe.solvers.protocol import Evidence
-from frankwolfe.solvers.row_groups import RowGroup, groups_of
 from frankwolfe.solvers.sampled_gap import sum_rows, table_error
 from frankwolfe.solvers.state import ESTIMATE, arrays, flat, remembered, require_like, require_sound, restored
 from frankwolfe.solvers.task_steps import ExactGradient, SharedTable, TaskSteps, steps_by_tasks

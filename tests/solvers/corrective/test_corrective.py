@@ -16,12 +16,17 @@ from frankwolfe.rows.dense import Centred
 from frankwolfe.running.driver import TableError
 from frankwolfe.sets.base import Hull
 from frankwolfe.shards.local import ChunkedRows
-from frankwolfe.solvers.corrective.active_atoms import HESSIAN_LIMITS, Coordinates, HessianLimits
-from frankwolfe.solvers.corrective.active_matrix import ActiveMatrix, copied_columns, joined_images
-from frankwolfe.solvers.corrective.column_model import by_columns
+from frankwolfe.solvers.corrective.active_atoms import (
+    HESSIAN_LIMITS,
+    ActiveMatrix,
+    Coordinates,
+    HessianLimits,
+    copied_columns,
+    joined_images,
+)
 from frankwolfe.solvers.corrective.fully_corrective import CorrectiveSolver
 from frankwolfe.solvers.corrective.hessian import coupled_curvatures
-from frankwolfe.solvers.corrective.hessian_model import STALE_CURVATURE, Hessian, _face_move
+from frankwolfe.solvers.corrective.quadratic_models import STALE_CURVATURE, Hessian, _face_move, by_columns
 from tests import cases, own_parts
 from tests.fuzz.exact import Recomputed
 from tests.reference import sets as known
@@ -418,7 +423,7 @@ def test_warm_up_leaves_nothing_to_compile(layout, monkeypatch):
 
 def test_the_hessian_of_many_atoms_is_left_out_where_one_more_step_by_columns_should_do():
     solver = solver_of(cases.problem(fw.Logistic(), fw.L1Ball(30.0)))
-    solver.scale, solver.target, solver.left, solver.atoms.settled = 1.0, 1e-6, 0.05, True
+    solver.scale, solver.target, solver.left, solver.atoms.stable = 1.0, 1e-6, 0.05, True
     gaps = [1e-3, 5e-5, 5e-6]  # far; near; within the tolerance after a step that leaves a tenth
     assert [solver._for_last_digits(gap) for gap in gaps] == [False, True, True]
     solver.by_columns = True
@@ -455,7 +460,7 @@ def test_matrix_of_active_columns(layout):
 
 @pytest.mark.parametrize("kind", ["dense", "single", "centred"])
 def test_matrix_of_active_columns_of_rows_in_pieces(kind, monkeypatch):
-    monkeypatch.setattr("frankwolfe.solvers.corrective.active_matrix.JOINED_ENTRIES", 40)  # several blocks a piece
+    monkeypatch.setattr("frankwolfe.solvers.corrective.active_atoms.JOINED_ENTRIES", 40)  # several blocks a piece
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 6)).astype(np.float32 if kind == "single" else np.float64)
     means = X.mean(axis=0) if kind == "centred" else np.zeros(6)

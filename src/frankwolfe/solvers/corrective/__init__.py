@@ -1,8 +1,8 @@
 """The fully corrective method. A round computes the exact gradient, which certifies, and then re-optimises the weights.
 
 `rounds` has the base class of its solvers. `fully_corrective` makes Newton steps on the weights of the active atoms
-(`active_atoms`, their predictions in `active_matrix`). Its quadratic model forms the Hessian if atoms are few
-(`hessian_model`) and uses coordinate descent if they are many (`column_model`). `interior` minimises quadratic models
+(`active_atoms`). Its quadratic model forms the Hessian if atoms are few and uses coordinate descent if they are many
+(`quadratic_models`). `interior` minimises quadratic models
 over a set with a barrier, `working_set` applies it to some columns at a time, `low_rank` minimises over matrices of low
 rank. Under linear conditions `conditions` and, with a barrier, `interior_conditions` do the same. `hessian` computes
 the Hessian in all weights, and `few_reads` saves reads of data on disk. For losses with a kink, `smoothed` runs these

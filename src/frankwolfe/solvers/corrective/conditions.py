@@ -24,15 +24,14 @@ from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.problem.linear_bounds import LinearBounds
 from frankwolfe.sets.base import Hull, Knapsack, Structure, tracker_of
 from frankwolfe.sets.coordinate import allocated
-from frankwolfe.solvers.corrective.active_atoms import ActiveAtoms, Vertices
-from frankwolfe.solvers.corrective.active_matrix import ActiveMatrix
+from frankwolfe.solvers.corrective.active_atoms import ActiveAtoms, ActiveMatrix, Vertices
 from frankwolfe.solvers.corrective.feasible_point import FeasiblePoint, feasible_point, rounding_of, without_rounding
 from frankwolfe.solvers.corrective.fully_corrective import CorrectiveSolver
 from frankwolfe.solvers.corrective.hessian import loss_curvatures, objective_hessian
 from frankwolfe.solvers.corrective.interior_conditions import MOST_WEIGHTS, Conditioned
 from frankwolfe.solvers.corrective.quadratic_program import Face, Program, minimise
 from frankwolfe.solvers.corrective.rounds import VALUE_ROUNDING, RoundSolver, is_new_kind
-from frankwolfe.solvers.lower_bound import LowerBound
+from frankwolfe.solvers.dual_bound import LowerBound
 from frankwolfe.solvers.state import copied, flat
 
 
@@ -72,7 +71,7 @@ class ConditionColumns(ActiveAtoms):
     """
 
     indirect = False
-    settled = True
+    stable = True
 
     def __init__(self, problem: Problem, w: np.ndarray):
         structure = problem.constraint.structure()
@@ -186,7 +185,7 @@ class ConditionColumns(ActiveAtoms):
         return float((priced + level * sign) @ (u - v)) + level * float(np.abs(v).sum() - sign @ u)
 
     def _keys(self, w: np.ndarray, priced: np.ndarray) -> np.ndarray:
-        """Return the decrease per unit of weight that each atom promises at the weights ``w``."""
+        """Return the predicted decrease per unit of weight of each atom at the weights ``w``."""
         keys = np.concatenate([-priced, priced])
         outward = np.concatenate([self.near >= 0.0, self.near <= 0.0])
         keys[~outward | (self.low >= self.high)] = -np.inf
@@ -242,7 +241,7 @@ class BoxColumns(ConditionColumns):
         return float(priced @ (u - np.where(priced > 0.0, low, high)))
 
     def _keys(self, w: np.ndarray, priced: np.ndarray) -> np.ndarray:
-        """Return the decrease that each column at a bound promises on the way to the other one."""
+        """Return the decrease that each column at a bound may reach by a move to the other bound."""
         return np.where(w <= self.low, -priced, np.where(w >= self.high, priced, 0.0)) * (self.high - self.low)
 
 
@@ -373,7 +372,15 @@ class ConditionedSolver(Conditioned, CorrectiveSolver):
 
     remembered = (
         *RoundSolver.remembered,
-        *("left", "caution", "lowest_gap", "lowest_value", "vain", "promised", "unseen"),
+        *(
+            "left",
+            "damping_factor",
+            "lowest_gap",
+            "lowest_value",
+            "idle_rounds",
+            "predicted",
+            "tiny_steps",
+        ),
         *("multipliers", "proving", "level", "slack", "last_value"),
     )
 
@@ -385,7 +392,7 @@ class ConditionedSolver(Conditioned, CorrectiveSolver):
         self.face: Face | None = None
         self._start = feasible_point(problem, self.side, w)
         super().__init__(problem, self._start.w, earlier)
-        self.fresh = False  # the optimum of a row subsample does not satisfy the conditions
+        self.cold_start = False  # the optimum of a row subsample does not satisfy the conditions
 
     def _atoms_at(self, w: np.ndarray) -> Any:
         """Return the active set at the point ``w``."""
@@ -443,8 +450,6 @@ class ConditionedSolver(Conditioned, CorrectiveSolver):
         """Return a copy of the iterate."""
         return without_rounding(self.side, self.atoms.w(), float(self.atoms.sizes().max(initial=0.0)))
 
-    # --- bounds -------------------------------------------------------------------------------------------------
-
     def _bound_on_face(self, found: Evaluation) -> None:
         """Do nothing: the bounds come from the multipliers."""
 
@@ -453,7 +458,7 @@ class ConditionedSolver(Conditioned, CorrectiveSolver):
     def _round(self, found: Evaluation) -> None:
         """Extend the active set, then make Newton steps on its weights until its gap is a fraction of the exact gap."""
         self._look_back(found)
-        if self.stuck or self.spent:
+        if self.stuck or self.exhausted:
             return
         if isinstance(self.atoms, ModelVertices):
             self._model_round(found, self.atoms)
@@ -506,7 +511,7 @@ class ConditionedSolver(Conditioned, CorrectiveSolver):
 
     def _over_the_whole_set(self, found: Evaluation, atoms: ModelVertices, H: np.ndarray) -> np.ndarray:
         """Return the weights of vertices that minimise the quadratic model. Vertices join as long as they help."""
-        w, gradient, lowest, vain = atoms.w(), found.gradient, np.inf, 0
+        w, gradient, lowest, failures = atoms.w(), found.gradient, np.inf, 0
         for _ in range(500):
             # between vertices a miss by rounding does no harm; the last answer is corrected below
             atoms.u = self._model_minimiser(atoms.H, atoms.slope(gradient), tries=1)
@@ -514,9 +519,9 @@ class ConditionedSolver(Conditioned, CorrectiveSolver):
             gradient = found.gradient + H @ (there - w)
             goal = max(0.1 * self.target, 0.01 * found.gap, self._noise())
             gap = self._gap_by(self.multipliers, gradient, there)
-            lowest, vain = (gap, 0) if gap < 0.9 * lowest else (lowest, vain + 1)
+            lowest, failures = (gap, 0) if gap < 0.9 * lowest else (lowest, failures + 1)
             # Stop after fifty vertices that have not reduced the gap of the model by a tenth.
-            if gap <= goal or vain == 50 or self._ends_early():
+            if gap <= goal or failures == 50 or self._ends_early():
                 break
             if not atoms.add(gradient + self.side.combined(self.multipliers)):
                 break
@@ -620,7 +625,7 @@ class ConditionedSolver(Conditioned, CorrectiveSolver):
             slopes = self.atoms.slope(self.problem.objective.gradient(there.alpha))
         else:
             slopes = self.atoms.project(there.alpha)
-        if not (self._active_gap(slopes, u) <= 0.9 * gap and self._rise(there) <= self._noise()):
+        if not (self._active_gap(slopes, u) <= 0.9 * gap and self._increase(there) <= self._noise()):
             return False
-        self.atoms.u, self.at, self.unseen = u, there, self.unseen + 1
+        self.atoms.u, self.at, self.tiny_steps = u, there, self.tiny_steps + 1
         return True

@@ -19,8 +19,7 @@ from frankwolfe.result import Status
 from frankwolfe.sets.base import Hull
 from frankwolfe.sets.coordinate import L1Ball, NonNegativeL1Ball, Simplex
 from frankwolfe.shards.local import DataBlock
-from frankwolfe.solvers.corrective.active_atoms import column_room
-from frankwolfe.solvers.corrective.active_matrix import features_of
+from frankwolfe.solvers.corrective.active_atoms import column_room, features_of
 from frankwolfe.solvers.corrective.fully_corrective import CorrectiveSolver
 from frankwolfe.solvers.corrective.rounds import RoundSolver
 from frankwolfe.solvers.loop import generator_of
@@ -199,7 +198,7 @@ class FewReadsSolver(RoundSolver):
             return Status.NON_FINITE
         if self.stuck:
             return Status.STALLED
-        return Status.MAX_PASSES if self.spent else None
+        return Status.MAX_PASSES if self.exhausted else None
 
     # --- state ----------------------------------------------------------------------------------------------------
 

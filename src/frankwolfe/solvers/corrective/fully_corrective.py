@@ -2,7 +2,7 @@
 
 A round computes the exact gradient, which certifies, and adds the atoms with the steepest slopes. It then minimises the
 objective over all combinations of the active atoms by Newton steps. A Newton step minimises a quadratic model with the
-losses' curvatures (`hessian_model` or `column_model`), to an accuracy in proportion to the gap, and is followed by a
+losses' curvatures (`quadratic_models`), to an accuracy in proportion to the gap, and is followed by a
 line search on the objective.
 
 On tall data, with many rows and few weights, the first round starts from the optimum of a row subsample. The distance
@@ -23,16 +23,13 @@ from frankwolfe.exceptions import ClusterError
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.shards.local import ChunkedRows, Local
-from frankwolfe.solvers.corrective.active_atoms import HessianLimits, atoms_of
-from frankwolfe.solvers.corrective.active_matrix import features_of
-from frankwolfe.solvers.corrective.column_model import ColumnModel
+from frankwolfe.solvers.corrective.active_atoms import HessianLimits, atoms_of, features_of
 from frankwolfe.solvers.corrective.hessian import coupled_curvatures, slopes_on_face
-from frankwolfe.solvers.corrective.hessian_model import HessianModel, Model, minimise
+from frankwolfe.solvers.corrective.quadratic_models import ColumnModel, HessianModel, Model, minimise
 from frankwolfe.solvers.corrective.rounds import VALUE_ROUNDING, RoundSolver, is_new_kind
-from frankwolfe.solvers.dual_bound import dual_gap
-from frankwolfe.solvers.lower_bound import LowerBound
+from frankwolfe.solvers.dual_bound import LowerBound, dual_gap
 
-GAP_LEFT_BY_ROUND, GAP_LEFT_ONCE_SETTLED = 0.3, 0.1
+GAP_LEFT_BY_ROUND, GAP_LEFT_ONCE_STABLE = 0.3, 0.1
 """A round ends when the gap over the active atoms is this fraction of the exact gap: the first while many atoms join,
 the second once few do. Twice or half: passes change by 1 to 4%, times by less than their noise."""
 
@@ -41,7 +38,7 @@ GO_ON_WITHIN = 1e4
 then makes them before the next exact gradient, if they are cheap and all atoms with useful slopes are active. A
 hundredth: fifteen problems take 5 to 7% longer. Ten times as many: no difference."""
 
-HESSIAN_MODEL_LEFT, HESSIAN_MODEL_LEFT_ONCE_SETTLED = 0.01, 0.001
+HESSIAN_MODEL_LEFT, HESSIAN_MODEL_LEFT_ONCE_STABLE = 0.01, 0.001
 """A model with a formed Hessian is solved to this fraction of the gap: the first while many atoms join, the second once
 few do. Twice the first: 1% more passes; half: 4% fewer."""
 
@@ -98,13 +95,13 @@ class CorrectiveSolver(RoundSolver):
         *RoundSolver.remembered,
         "left",
         "by_columns",
-        "caution",
+        "damping_factor",
         "lowest_gap",
         "lowest_value",
-        "vain",
-        "promised",
-        "unseen",
-        "fresh",
+        "idle_rounds",
+        "predicted",
+        "tiny_steps",
+        "cold_start",
     )
 
     def __init__(
@@ -121,15 +118,15 @@ class CorrectiveSolver(RoundSolver):
         self._last_pass: Passed | None = None
         self._forget_progress()
         # True at a cold start. The first round may then begin at the optimum of a row subsample.
-        self.fresh = not self.atoms.indirect and earlier is None and np.array_equal(w, problem.default_start())
+        self.cold_start = not self.atoms.indirect and earlier is None and np.array_equal(w, problem.default_start())
 
     def _forget_progress(self) -> None:
         """Set what rounds know about earlier rounds as at a start."""
         self.left, self.by_columns = 0.0, False  # fraction of the gap that the last Newton step left, by which model
         self.lowest_gap = self.lowest_value = np.inf
-        self.caution, self.vain = 1.0, 0  # factor of the damping, and rounds since the last progress
-        self.promised = np.inf  # decrease that the model predicted for the last step, if that was a full Newton step
-        self.unseen = 0  # steps since the gap last fell whose change of the objective was below rounding
+        self.damping_factor, self.idle_rounds = 1.0, 0  # idle: since the last progress
+        self.predicted = np.inf  # decrease that the model predicted for the last step, if that was a full Newton step
+        self.tiny_steps = 0  # steps since the gap last fell whose change of the objective was below rounding
 
     def _atoms_at(self, w: np.ndarray) -> Any:
         """Return the active set at the point ``w``."""
@@ -170,7 +167,7 @@ class CorrectiveSolver(RoundSolver):
         return True
 
     @property
-    def spent(self) -> bool:
+    def exhausted(self) -> bool:
         """Whether the budget allows no further pass, with a pass reserved for the end of the round if it needs one."""
         return self.rows_read + (1 + self.atoms.indirect) * self.problem.n > self.budget
 
@@ -208,10 +205,10 @@ class CorrectiveSolver(RoundSolver):
     def _round(self, found: Evaluation) -> None:
         """Extend the active set, then make Newton steps on its weights until its gap is a fraction of the exact gap."""
         self._look_back(found)
-        if self.stuck or self.spent:
+        if self.stuck or self.exhausted:
             return
-        fresh, self.fresh = self.fresh, False
-        if fresh and worth_sampling(self.problem):
+        cold_start, self.cold_start = self.cold_start, False
+        if cold_start and worth_sampling(self.problem):
             denied = not worth_sampling(self.problem, self.budget - self.rows_read)
             self.denied = self.denied or denied
             if not denied and self._start_from_sample(found):
@@ -220,7 +217,7 @@ class CorrectiveSolver(RoundSolver):
         if len(self.atoms.u) == 0:
             self.stuck = True  # the iterate is zero and every slope is zero: zero is stationary
             return
-        goal = (GAP_LEFT_ONCE_SETTLED if self.atoms.settled else GAP_LEFT_BY_ROUND) * found.gap
+        goal = (GAP_LEFT_ONCE_STABLE if self.atoms.stable else GAP_LEFT_BY_ROUND) * found.gap
         slope = self.atoms.slope(found.gradient)
         gap = self.atoms.hull.gap(slope, self.atoms.u)
         for _ in range(20):
@@ -264,11 +261,12 @@ class CorrectiveSolver(RoundSolver):
     def _look_back(self, found: Evaluation) -> None:
         """Count the rounds without progress. After `STALLED_ROUNDS` of them rounding has stalled the run."""
         gap, value = self.lowest_gap, self.lowest_value
-        self.vain = 0 if found.gap < gap or found.value < value - VALUE_ROUNDING * self.scale else self.vain + 1
-        self.unseen = 0 if found.gap < 0.9 * gap else self.unseen
+        progress = found.gap < gap or found.value < value - VALUE_ROUNDING * self.scale
+        self.idle_rounds = 0 if progress else self.idle_rounds + 1
+        self.tiny_steps = 0 if found.gap < 0.9 * gap else self.tiny_steps
         self.lowest_gap, self.lowest_value = min(gap, found.gap), min(value, found.value)
-        self.stuck = self.stuck or self.vain >= STALLED_ROUNDS
-        if self.stuck or self.vain % 8 == 7:
+        self.stuck = self.stuck or self.idle_rounds >= STALLED_ROUNDS
+        if self.stuck or self.idle_rounds % 8 == 7:
             self._bound_on_face(found)
 
     def _bound_on_face(self, found: Evaluation) -> None:
@@ -277,7 +275,7 @@ class CorrectiveSolver(RoundSolver):
         It is used when rounding errors of the gradient dominate the Frank-Wolfe gap.
         """
         hull = self.problem.constraint.structure().hull
-        if hull is None or self.target <= 0.0 or self.spent:
+        if hull is None or self.target <= 0.0 or self.exhausted:
             return
         w, shift = self.point(), self.atoms.shift
         alpha = slopes_on_face(self.problem, self.at, hull, w if shift is None else w - shift, found.gradient)
@@ -306,8 +304,8 @@ class CorrectiveSolver(RoundSolver):
         if few:
             # Reuse the last Hessian if another step with the same rate of convergence should meet the tolerance. Only
             # shards with costly calls make use of this.
-            as_it_is = self.promised < np.inf and 3.0 * self.left * gap <= self.target
-            H = atoms.hessian.at(curvatures, chosen, shifts, as_it_is)
+            reuse = self.predicted < np.inf and 3.0 * self.left * gap <= self.target
+            H = atoms.hessian.at(curvatures, chosen, shifts, reuse)
             model = HessianModel(atoms.hull, H, atoms.u, slope, chosen, self.problem.objective.compiled)
         else:
             model = ColumnModel(atoms, slope, curvatures, atoms.own_part(self.at.z), shifts)
@@ -327,13 +325,13 @@ class CorrectiveSolver(RoundSolver):
 
     def _model_share(self, hessian: bool) -> float:
         """Return the fraction of the gap to which a model is solved."""
-        settled = self.atoms.settled
+        stable = self.atoms.stable
         if hessian:
-            share = HESSIAN_MODEL_LEFT_ONCE_SETTLED if settled else HESSIAN_MODEL_LEFT
+            share = HESSIAN_MODEL_LEFT_ONCE_STABLE if stable else HESSIAN_MODEL_LEFT
             # The last step hardly reduced the gap. On ill-scaled columns a small gap of the model can still be far from
             # its minimiser, so the model is solved much further.
             return 1e-5 * share if self.left > 0.5 else share
-        share = 0.1 if settled else 0.3  # exact answers are expensive column by column
+        share = 0.1 if stable else 0.3  # exact answers are expensive column by column
         # If curvatures change along a step, a more exact minimiser of the model gains little.
         return max(share, 0.5 * self.left)
 
@@ -342,17 +340,17 @@ class CorrectiveSolver(RoundSolver):
 
         They are matrices if the loss couples the outputs and the Hessian is formed, else numbers.
         """
-        care, floor = self._damping(gap)
+        damping, floor = self._damping(gap)
         if hessian and self.problem.outputs and self.problem.loss.coupled:
-            return coupled_curvatures(self.problem, self.at, care, floor)
-        return self.problem.objective.curvatures(self.at, care, floor)
+            return coupled_curvatures(self.problem, self.at, damping, floor)
+        return self.problem.objective.curvatures(self.at, damping, floor)
 
     def _damping(self, gap: float) -> tuple[float, float]:
         """Return the damping of the model and the smallest curvature of a sample."""
-        care = min(1.0, self.caution * DISTRUST_PER_GAP * min(gap, self.promised) / self.scale)
+        damping = min(1.0, self.damping_factor * DISTRUST_PER_GAP * min(gap, self.predicted) / self.scale)
         # On separable data losses and curvatures tend to zero together. The floor keeps the model strictly convex.
         least = 1e-12 * max(min(1.0, abs(self.at.value) / self.scale), 1e-100)
-        return care, max(CURVATURE_FLOOR * care, least) * self.problem.objective.curvature_scale
+        return damping, max(CURVATURE_FLOOR * damping, least) * self.problem.objective.curvature_scale
 
     def _step_by_gap(self, u: np.ndarray, slope: np.ndarray, gap: float) -> bool:
         """Step toward ``u`` when the change of the objective is below rounding. Return whether the iterate moved.
@@ -363,17 +361,17 @@ class CorrectiveSolver(RoundSolver):
         """
         atoms, gamma, convex = self.atoms, 1.0, self.problem.loss.convex
         fall = -atoms.hull.along(slope, atoms.u, u)
-        trusted = fall > 0.0 and self.unseen < STALLED_ROUNDS
+        trusted = fall > 0.0 and self.tiny_steps < STALLED_ROUNDS
         for _ in range(4):
             goal = u if gamma == 1.0 else (1.0 - gamma) * atoms.u + gamma * u
             there = self._evaluate_predictions(atoms.predict(goal), atoms.linear(goal))
             slopes = atoms.project(there.alpha)
             rest = atoms.hull.along(slopes, atoms.u, u)
             better = atoms.hull.gap(slopes, goal) <= 0.9 * gap or (trusted and rest <= 0.8 * fall)
-            if better and (convex or self._rise(there) <= self._noise()):
-                atoms.u, self.at, self.unseen = goal, there, self.unseen + 1
+            if better and (convex or self._increase(there) <= self._noise()):
+                atoms.u, self.at, self.tiny_steps = goal, there, self.tiny_steps + 1
                 return True
-            if not (trusted and rest > 0.0) or self.spent:
+            if not (trusted and rest > 0.0) or self.exhausted:
                 return False
             gamma *= fall / (fall + rest)
         return False
@@ -393,7 +391,7 @@ class CorrectiveSolver(RoundSolver):
         gamma, self.at = best
         self.atoms.u = u if gamma == 1.0 else (1.0 - gamma) * self.atoms.u + gamma * u
         self._adapt(gamma)
-        self.promised = fall if exact and gamma == 1.0 else np.inf
+        self.predicted = fall if exact and gamma == 1.0 else np.inf
         return True
 
     def _goal(self, u: np.ndarray) -> tuple[Any, Any]:
@@ -411,9 +409,9 @@ class CorrectiveSolver(RoundSolver):
     def _adapt(self, gamma: float) -> None:
         """Increase the damping after a short step, reduce it after a full step."""
         if gamma < 0.5:
-            self.caution = min(1e12, 10.0 * self.caution)
+            self.damping_factor = min(1e12, 10.0 * self.damping_factor)
         elif gamma == 1.0:
-            self.caution = max(1.0, 0.3 * self.caution)
+            self.damping_factor = max(1.0, 0.3 * self.damping_factor)
 
 
 # --- the start from a row subsample -----------------------------------------------------------------------------------

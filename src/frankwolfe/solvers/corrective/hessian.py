@@ -21,7 +21,7 @@ from frankwolfe.problem import Problem
 from frankwolfe.rows.dense import Centred, even_parts
 from frankwolfe.sets.base import Hull
 from frankwolfe.shards.local import DataBlock, Local
-from frankwolfe.solvers.corrective.active_matrix import features_of, sparse_gram
+from frankwolfe.solvers.corrective.active_atoms import features_of, sparse_gram
 from frankwolfe.solvers.dual_bound import slopes_after
 
 MIN_PIVOT = 1e-5
@@ -237,7 +237,7 @@ def _roots_of_matrices(blocks: np.ndarray) -> np.ndarray:
 # --- second derivatives of losses -------------------------------------------------------------------------------------
 
 
-def loss_curvatures(problem: Problem, at: Point, care: float, floor: float) -> Any:
+def loss_curvatures(problem: Problem, at: Point, damping: float, floor: float) -> Any:
     """Return a positive, weighted second derivative per sample: a number or, for several outputs, a matrix.
 
     Parameters
@@ -246,33 +246,33 @@ def loss_curvatures(problem: Problem, at: Point, care: float, floor: float) -> A
         Problem with few weights.
     at : Point
         Point at which to compute the derivatives.
-    care, floor : float
+    damping, floor : float
         Damping and smallest curvature, see `frankwolfe.objective.tasks.fill_curvatures`.
     """
     if problem.outputs and problem.loss.convex:
-        return coupled_curvatures(problem, at, care, floor)
-    curvatures = problem.objective.curvatures(at, care, floor)
+        return coupled_curvatures(problem, at, damping, floor)
+    curvatures = problem.objective.curvatures(at, damping, floor)
     # a non-convex loss with several outputs: a diagonal upper bound of its second derivative
     return problem.objective.shards.keep(diagonal_matrices, curvatures) if problem.outputs else curvatures
 
 
-def coupled_curvatures(problem: Problem, at: Point, care: float, floor: float) -> Any:
+def coupled_curvatures(problem: Problem, at: Point, damping: float, floor: float) -> Any:
     """Return the weighted second derivatives at a point, of shape ``(n, outputs, outputs)``.
 
-    As in `frankwolfe.objective.tasks.fill_curvatures`, the smallest curvature is ``floor``. The damping ``care`` adds
+    As in `frankwolfe.objective.tasks.fill_curvatures`, the smallest curvature is ``floor``. The ``damping`` adds
     curvature along the gradient of the loss: up to that of the parabola that touches the loss and has the minimum 0.
     """
-    return problem.objective.shards.keep(coupled_at, at.z, at.shift, at.losses, at.alpha, care, floor)
+    return problem.objective.shards.keep(coupled_at, at.z, at.shift, at.losses, at.alpha, damping, floor)
 
 
 def coupled_at(
-    local: Local, z: np.ndarray, shift: Any, losses: np.ndarray, alpha: np.ndarray, care: float, floor: float
+    local: Local, z: np.ndarray, shift: Any, losses: np.ndarray, alpha: np.ndarray, damping: float, floor: float
 ) -> np.ndarray:
     """Return the second derivatives at predictions ``z`` and intercept ``shift``."""
     samples, there = local.samples, shifted_by(local, z, shift)
     curvatures = np.empty((*samples.shape, samples.shape[1]))
     given = samples.targets, samples.weights, local.losses, there
-    fill_coupled_curvatures(*given, losses, alpha.reshape(samples.shape), care, floor, curvatures)
+    fill_coupled_curvatures(*given, losses, alpha.reshape(samples.shape), damping, floor, curvatures)
     return curvatures
 
 

@@ -84,8 +84,8 @@ class InteriorSolver(RoundSolver):
 
     remembered = (
         *RoundSolver.remembered,
-        *("w", "share", "most_left", "aim", "care", "rule", "mattered"),
-        *("vain", "lowest_gap", "lowest_value", "lowest_above"),
+        *("w", "share", "most_left", "aim", "damping", "rule", "mattered"),
+        *("idle_rounds", "lowest_gap", "lowest_value", "lowest_above"),
     )
 
     def __init__(self, problem: Problem, w: np.ndarray, earlier: Mapping[str, Any] | None = None):
@@ -95,11 +95,11 @@ class InteriorSolver(RoundSolver):
         self.exact: tuple[np.ndarray, float] | None = None  # gradient and gap at the iterate, if known
         self.path: list[PathPoint] = []
         self.share, self.aim = FIRST_MODEL_SHARE, MODEL_TARGET
-        self.care: float = 1.0 if earlier is None else earlier.get("care", 1.0)
+        self.damping: float = 1.0 if earlier is None else earlier.get("damping", 1.0)
         self.most_left = MAX_LEFT_OF_START
         self.lowest_gap = self.lowest_value = np.inf
         # smallest distance of the objective to the lower bound, and rounds since the last progress
-        self.lowest_above, self.vain = np.inf, 0
+        self.lowest_above, self.idle_rounds = np.inf, 0
         self.rule, self.mattered = ABOUT_AS_LOW, False  # rule of acceptance, and whether it has decided about a step
         self.tried: tuple[np.ndarray, Point, tuple[np.ndarray, float]] | None = None  # minimiser of the last model
 
@@ -109,7 +109,7 @@ class InteriorSolver(RoundSolver):
             type(self)(self.problem.head(8), self.w).advance(1)
 
     @property
-    def spent(self) -> bool:
+    def exhausted(self) -> bool:
         """Whether the budget allows no further pass, with one reserved for the end of the round."""
         return self.rows_read + 2 * self.problem.n > self.budget
 
@@ -158,10 +158,10 @@ class InteriorSolver(RoundSolver):
             found = self._from_the_centre(found)
         self._look_back(found)
         self.stuck = self.stuck or found.gap <= 1e-290  # the last mu of the path would underflow
-        if self.stuck or self.spent:
+        if self.stuck or self.exhausted:
             return
-        floor = 1e-4 * self.care * self.problem.objective.curvature_scale
-        curvatures = loss_curvatures(self.problem, self.at, self.care, floor)
+        floor = 1e-4 * self.damping * self.problem.objective.curvature_scale
+        curvatures = loss_curvatures(self.problem, self.at, self.damping, floor)
         curvature = objective_hessian(self.problem, self.at, curvatures)
         if not curvature.finite():
             self.stuck = True  # the curvatures overflowed
@@ -186,14 +186,14 @@ class InteriorSolver(RoundSolver):
         if not moved:
             # solve the next model further; with a gap far above the objective, `most_left` sets the goal
             self.share, self.most_left, self.aim = 0.1 * self.share, 0.1 * self.most_left, 0.1 * self.aim
-            self.vain += 1
+            self.idle_rounds += 1
 
     def _from_the_centre(self, found: Evaluation) -> Evaluation:
         """Start the path at the barrier's centre of the set. Move there if the objective is lower than at the start."""
         y = self.barrier.start()
         self.path = [PathPoint(np.inf, y, self.barrier.weights(y), np.zeros(self.problem.size))]
         centre = self.path[0].w
-        if np.array_equal(centre, self.w) or self.spent:
+        if np.array_equal(centre, self.w) or self.exhausted:
             return found
         at, exact = self._exact_at(centre)
         if not at.value < found.value:
@@ -203,7 +203,7 @@ class InteriorSolver(RoundSolver):
 
     def _bound(self, at: Point, w: np.ndarray, alpha: np.ndarray) -> None:
         """Update the lower bound with the slopes ``alpha`` at a model's minimiser. It counts as a pass."""
-        if has_dual(self.problem.loss) and not self.spent:
+        if has_dual(self.problem.loss) and not self.exhausted:
             self.rows_read += self.problem.n
             self._offer_bound(at, dual_gap(self.problem, at, w, alpha), alpha)
 
@@ -215,7 +215,7 @@ class InteriorSolver(RoundSolver):
         if self.tried is None or self.at.value - self.bound.value <= self.target:
             return False
         there, at, exact = self.tried
-        if not (at.stationary and self._rise(at) <= self._noise()):
+        if not (at.stationary and self._increase(at) <= self._noise()):
             return False
         self.w, self.at, self.exact = there, at, exact
         return True
@@ -238,17 +238,17 @@ class InteriorSolver(RoundSolver):
         gap, value, above = self.lowest_gap, self.lowest_value, self.lowest_above
         bounded = found.value - self.bound.value
         if found.gap < 0.9 * gap or found.value < value - self._noise() or bounded < 0.5 * above:
-            self.vain = 0
+            self.idle_rounds = 0
         else:
-            self.vain += 1
+            self.idle_rounds += 1
         if found.gap <= 2.0 * self.share * gap < np.inf:  # the model was accurate: solve the next one further
             self.share = max(1e-8, self.share**2)
         self.lowest_gap, self.lowest_value = min(gap, found.gap), min(value, found.value)
         self.lowest_above = min(above, bounded)
-        if self.vain >= STALLED_ROUNDS // 2 and self.mattered and self.rule < A_RECORD:
-            self.rule, self.mattered, self.vain = self.rule + 1, False, 0
+        if self.idle_rounds >= STALLED_ROUNDS // 2 and self.mattered and self.rule < A_RECORD:
+            self.rule, self.mattered, self.idle_rounds = self.rule + 1, False, 0
             self.lowest_value, self.lowest_above = found.value, np.inf
-        self.stuck = self.stuck or self.vain >= STALLED_ROUNDS
+        self.stuck = self.stuck or self.idle_rounds >= STALLED_ROUNDS
 
     def _go(self, there: np.ndarray, found: Evaluation) -> bool:
         """Move to ``there`` if the gap is much smaller, else line search toward it. Return whether the iterate moved.
@@ -262,14 +262,14 @@ class InteriorSolver(RoundSolver):
         at, exact = self._exact_at(there)
         fall, convex = -float(found.gradient @ (there - self.w)), bool(self.problem.loss.convex)
         self.tried = there, at, exact
-        unseen = fall <= 100.0 * self._noise()  # the predicted decrease is below rounding
-        good = unseen and exact[1] < found.gap and self._rise(at) <= self._noise()
+        below_rounding = fall <= 100.0 * self._noise()  # the predicted decrease is below rounding
+        good = below_rounding and exact[1] < found.gap and self._increase(at) <= self._noise()
         self._offer_bound(at, at.proven(exact[1]), at.alpha, exact[0], self.proving)
         if good or (convex and (exact[1] <= self.target or self._much_closer(at, exact[1], found))):
             self.w, self.at, self.exact = there, at, exact
             self._adapt(1.0)
             return True
-        best = None if unseen else self._search_toward(at.z, fall, at, linear=at.linear)
+        best = None if below_rounding else self._search_toward(at.z, fall, at, linear=at.linear)
         if best is None:
             return False
         gamma = best[0]
@@ -284,7 +284,7 @@ class InteriorSolver(RoundSolver):
         """Whether to accept a point for its smaller gap, by the current rule (`ABOUT_AS_LOW` and so on)."""
         if gap > 0.5 * found.gap:
             return False
-        if self._rise(at) <= self._noise():
+        if self._increase(at) <= self._noise():
             return True
         self.mattered = True
         low = self.rule == ABOUT_AS_LOW and at.value - self.bound.value <= 2.0 * (found.value - self.bound.value)
@@ -294,7 +294,7 @@ class InteriorSolver(RoundSolver):
         """Set tiny weights to zero if the gap stays within the tolerance. Interior points have no zero weights."""
         for part in (1e-4, 1e-7):  # relative to the largest weight
             there = self.barrier.without_tiny(self.w, part * np.abs(self.w).max(initial=0.0))
-            if self.spent or np.array_equal(there, self.w) or not self._is_feasible(there, 1e-13):
+            if self.exhausted or np.array_equal(there, self.w) or not self._is_feasible(there, 1e-13):
                 continue
             at, exact = self._exact_at(there)
             if exact[1] <= self.target:
@@ -304,9 +304,9 @@ class InteriorSolver(RoundSolver):
     def _adapt(self, gamma: float) -> None:
         """Increase the damping after a short step, reduce it after a full step."""
         if gamma < 0.5:
-            self.care = min(1.0, max(1e-4, 10.0 * self.care))
+            self.damping = min(1.0, max(1e-4, 10.0 * self.damping))
         elif gamma == 1.0:
-            self.care = 0.1 * self.care if self.care > 1e-12 else 0.0
+            self.damping = 0.1 * self.damping if self.damping > 1e-12 else 0.0
 
 
 # --- a quadratic model over the set: the central path ---------------------------------------------------------------

@@ -171,13 +171,13 @@ class LowRankSolver(RoundSolver):
     # --- a round ----------------------------------------------------------------------------------------------
 
     @property
-    def spent(self) -> bool:
+    def exhausted(self) -> bool:
         """Whether the budget allows no further pass, with one reserved for the end of the round."""
         return self.rows_read + 2 * self.problem.n > self.budget
 
     def _round(self, found: Evaluation) -> None:
         """Extend the subspaces, minimise within them, and drop singular vectors without weight."""
-        if self.stuck or self.spent:
+        if self.stuck or self.exhausted:
             return
         slope = self.norm.matrix(found.gradient)
         rank, before = len(self.sizes), self.at.value

@@ -6,7 +6,7 @@ or exactly, the radius. Targets may leave out columns of their own: a donor must
 Targets are solved in blocks, by column generation. A round computes the gradients ``X' alpha`` of all targets of a
 block as one matrix product. The gradient of a target proves its gap over *all* columns that it may use. If the gap is
 too large, the columns with the smallest entries join the few that are active, and the quadratic model of
-`frankwolfe.solvers.corrective.hessian_model` is minimised over these. No column of the data is copied but active ones.
+`frankwolfe.solvers.corrective.quadratic_models` is minimised over these. Only active columns of the data are copied.
 """
 
 import os
@@ -25,7 +25,7 @@ from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result, Status, Trace
 from frankwolfe.sets.base import Hull
-from frankwolfe.solvers.corrective.hessian_model import HessianModel, minimise
+from frankwolfe.solvers.corrective.quadratic_models import HessianModel, minimise
 
 BLOCK_ENTRIES = 2**20
 """Entries of the gradients of a block: 8 megabytes, so that all threads together stay small beside the data."""

@@ -6,9 +6,7 @@
 A *face* says which variables are at a bound and which rows are tight. On the right face the minimiser solves
 one linear system. `minimise` therefore first tries the face of an earlier, similar program and corrects it a few times
 (a primal-dual active-set method). If that does not converge, an interior-point method (Mehrotra's predictor-corrector)
-finds the face, and its own answer is the next choice. Where it fails too, as it may if no point is strictly feasible,
-the linear part of the objective is minimised instead: its minimiser is a feasible direction, and its multipliers are
-right.
+finds the face, and its own answer is the next choice.
 """
 
 from collections.abc import Callable
@@ -22,9 +20,6 @@ from frankwolfe.objective.tasks import EPSILON
 
 TOLERANCE = 1e-12
 """Largest violation of a bound or sign, in scaled units, at which a face counts as the right one."""
-
-SOLVED = 1e-8
-"""Largest residual, in scaled units, at which the answer of the interior-point method is used."""
 
 
 class Program(NamedTuple):
@@ -131,7 +126,7 @@ def minimise(
     scaled = program._replace(least=least, most=most).scaled(unit, size, value)
     found = None if face is None else _corrected(scaled, face)
     if found is None:
-        inside, score = _interior(scaled)
+        inside = _interior(scaled)
         found = _corrected(scaled, inside.face)
     if found is None and rescale:
         # The typical sizes may be far from those of the answer, and then the face is hard to see.
@@ -143,8 +138,6 @@ def minimise(
                 return again
     if found is None:
         found = inside._replace(x=_snapped(scaled, inside.x, inside.face))
-        if not (score <= SOLVED and _miss(scaled, found.x) <= SOLVED):
-            found = _linear(scaled) or found
     return found._replace(x=unit * found.x, multipliers=found.multipliers * (value / size))
 
 
@@ -314,8 +307,8 @@ class _Iterate(NamedTuple):
     y: np.ndarray
 
 
-def _interior(program: Program) -> tuple[Minimiser, float]:
-    """Return the minimiser by Mehrotra's method, with a guess of the face, and its largest residual.
+def _interior(program: Program) -> Minimiser:
+    """Return the minimiser by Mehrotra's method, with a guess of the face.
 
     Rows become inequalities ``G x + t = h`` with slacks ``t > 0``, and equations. Bounds of variables hold strictly at
     all iterates.
@@ -364,7 +357,7 @@ def _interior(program: Program) -> tuple[Minimiser, float]:
         a = 0.995 * _longest(at, move, rooms, (below, above, loose))
         a = min(1.0, a / 0.995 if a >= 0.995 else a)
         at = _Iterate(*(old + a * change for old, change in zip(at, move, strict=True)))
-    return _read_off(program, rows, best), float(least)
+    return _read_off(program, rows, best)
 
 
 def _newton_step(
@@ -418,31 +411,6 @@ def _read_off(program: Program, rows: _Rows, at: _Iterate) -> Minimiser:
     tight = np.zeros(m, np.intp)
     tight[rows.owner[active]] = rows.sign[active]
     return Minimiser(at.x, multipliers, Face((p >= z) & (q >= w), np.where(q < w, 1, -1), tight), False)
-
-
-def _miss(program: Program, x: np.ndarray) -> float:
-    """Return the largest violation of a row."""
-    products = program.rows @ x
-    return float(np.maximum(program.least - products, products - program.most).max(initial=0.0))
-
-
-def _linear(program: Program) -> Minimiser | None:
-    """Return the minimiser of the linear part of the objective, None if there is none."""
-    from scipy.optimize import linprog  # slow to import
-
-    rows = _Rows.of(program)
-    G, h, loose = rows.G, rows.h, rows.loose
-    limits = [*zip(program.lower, program.upper, strict=True)]
-    options = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
-    found = linprog(program.slope, G[loose], h[loose], G[~loose], h[~loose], limits, method="highs-ds", options=options)
-    if found.status != 0:
-        return None
-    x, y = found.x, np.zeros(len(h))
-    y[loose], y[~loose] = -found.ineqlin.marginals, -found.eqlin.marginals
-    z, w = np.where(x <= program.lower, 1.0, 0.0), np.where(x >= program.upper, 1.0, 0.0)
-    t = np.where(loose & (y > 0.0), 0.0, np.maximum(h - G @ x, 1e-300))
-    answer = _read_off(program, rows, _Iterate(x, z, w, t, y))
-    return answer._replace(x=_snapped(program, answer.x, answer.face))
 
 
 def _snapped(program: Program, x: np.ndarray, face: Face) -> np.ndarray:

@@ -12,8 +12,7 @@ from frankwolfe.losses import has_dual
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.result import Status
-from frankwolfe.solvers.dual_bound import dual_gap
-from frankwolfe.solvers.lower_bound import LowerBound
+from frankwolfe.solvers.dual_bound import LowerBound, dual_gap
 from frankwolfe.solvers.protocol import Evidence
 from frankwolfe.solvers.state import ESTIMATE, attributes, built, copied, flat, require_entries, set_attributes
 
@@ -74,7 +73,7 @@ class RoundSolver(ABC):
         """Make a round, starting from the evaluation ``found``. Set ``_found`` to None if the iterate moved."""
 
     @property
-    def spent(self) -> bool:
+    def exhausted(self) -> bool:
         """Whether the budget allows no further pass."""
         return self.rows_read + self.problem.n > self.budget
 
@@ -82,12 +81,12 @@ class RoundSolver(ABC):
         """Return whether a round must end: the budget allows no further pass, or the time is over."""
         late = perf_counter() > self.deadline
         self.denied = self.denied or late
-        return late or self.spent
+        return late or self.exhausted
 
     @property
     def unhindered(self) -> bool:
         """Whether the budget has not limited any round so far."""
-        return not (self.spent or self.denied)
+        return not (self.exhausted or self.denied)
 
     def begin(self, budget: float, target: float, bound: LowerBound | None = None) -> None:
         """Compile the kernels, and set the budget, in rows read, the target gap and the lower bound of the run."""
@@ -131,7 +130,7 @@ class RoundSolver(ABC):
         """Return the reason why no further round can be made, or None."""
         if self.stuck:
             return Status.STALLED
-        if self.spent:
+        if self.exhausted:
             return Status.MAX_PASSES
         return None if self._is_finite(self._exact()) else Status.NON_FINITE
 
@@ -198,7 +197,7 @@ class RoundSolver(ABC):
         """Return the rounding error of the objective, from its sum over samples and from the predictions."""
         return VALUE_ROUNDING * (abs(self.at.value) + self.at.reach())
 
-    def _rise(self, there: Point) -> float:
+    def _increase(self, there: Point) -> float:
         """Return the increase of the objective from ``at`` to ``there``.
 
         It sums the differences of the losses: the difference of two sums would lose small changes to rounding.
@@ -258,7 +257,7 @@ class RoundSolver(ABC):
                 high, high_slope = gamma, slope
             share = low_slope / (low_slope - high_slope) if np.isfinite(high_slope) else 0.5
             gamma = low + min(0.7, max(0.2, share)) * (high - low)
-        if best is None and lower is not None and self._rise(lower[1]) < -self._noise():
+        if best is None and lower is not None and self._increase(lower[1]) < -self._noise():
             return lower  # a kink: a decrease beyond rounding, though less than the initial slope predicts
         return best
 

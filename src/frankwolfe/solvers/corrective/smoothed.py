@@ -86,9 +86,9 @@ class SmoothedSolver(RoundSolver):
         super()._ready()
 
     @property
-    def spent(self) -> bool:
+    def exhausted(self) -> bool:
         """Whether the budget allows no further pass."""
-        return self.inner.spent
+        return self.inner.exhausted
 
     @property
     def unhindered(self) -> bool:
@@ -116,7 +116,7 @@ class SmoothedSolver(RoundSolver):
         found, alpha = inner._exact(), inner.at.alpha
         gradient, gap = found.gradient, found.gap
         stationary = inner.at.stationary
-        if not inner.spent and not problem.balances(alpha):
+        if not inner.exhausted and not problem.balances(alpha):
             alpha = balanced_slopes(problem.samples, alpha)
             gradient = problem.objective.gradient(alpha)
             gap = max(inner._gap_at(gradient, inner.point()), 0.0)
@@ -174,7 +174,8 @@ class SmoothedSolver(RoundSolver):
         """Continue with a smaller width, from the same point."""
         wanted = 0.5 * self.target / self.smoothing if self.smoothing > 0.0 else 0.0
         self.stuck = self.beta <= LEAST_WIDTH * self.first or self.smoothing <= self._noise()
-        if not (self.stuck or self.spent):  # else the next width would change nothing, or its first pass is too much
+        # otherwise the next width would change nothing, or its first pass is too much
+        if not (self.stuck or self.exhausted):
             self._start_inner(self.beta * min(0.5, max(NARROWER, wanted)), self.inner.point())
 
     def _start_inner(self, beta: float, w: Any) -> None:

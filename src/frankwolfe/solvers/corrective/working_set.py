@@ -71,7 +71,7 @@ class WorkingSetSolver(RoundSolver):
 
     def _round(self, found: Evaluation) -> None:
         """Minimise over a working set. If that gains nothing, solve the next one further."""
-        if self.spent or found.gap <= 0.0:
+        if self.exhausted or found.gap <= 0.0:
             self.stuck = found.gap <= 0.0
             return
         barrier: Any = self.problem.barrier()  # `has_working_sets` requires one
