@@ -99,7 +99,7 @@ class Summary:
 
     # --- text and HTML ------------------------------------------------------------------------------------------------
 
-    def _blocks(self) -> "list[list[str | Rows]]":
+    def _blocks(self) -> "list[list[str | CellRows]]":
         """Return the summary as blocks of paragraphs and tables; what there is nothing to say of is empty."""
         head = ["weight", *(self.outputs or [""])]
         rows = [[self.names[j], *map(number, np.atleast_1d(self.weights[j]))] for j in self.order[: self.most]]
@@ -108,9 +108,9 @@ class Summary:
         others = f"{more:,} more {'rule binds' if more == 1 else 'rules bind'}, at lower prices." if more > 0 else ""
         return [
             [self.title],
-            [Rows([head, *rows]) if rows else "", self._count()],
-            [Rows([["binds", "price"], *binding[: self.most]]), others] if binding else [],
-            [Rows([[f"{label}:", value] for label, value in self.facts.items()], 2)] if self.facts else [],
+            [CellRows([head, *rows]) if rows else "", self._count()],
+            [CellRows([["binds", "price"], *binding[: self.most]]), others] if binding else [],
+            [CellRows([[f"{label}:", value] for label, value in self.facts.items()], 2)] if self.facts else [],
             [self.certificate],
         ]
 
@@ -129,11 +129,11 @@ class Summary:
     def _repr_html_(self) -> str:
         """Return the summary as HTML, for notebooks."""
         parts = [part for block in self._blocks() for part in block if part]
-        found = [part.html() if isinstance(part, Rows) else f"<p>{escape(part)}</p>" for part in parts]
+        found = [part.html() if isinstance(part, CellRows) else f"<p>{escape(part)}</p>" for part in parts]
         return f"<div>{''.join(found)}</div>"
 
 
-class Rows(NamedTuple):
+class CellRows(NamedTuple):
     """Rows of cells of equal length, the first of which is a head unless all columns are text."""
 
     cells: list[list[str]]

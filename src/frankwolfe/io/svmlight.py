@@ -36,7 +36,7 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
-class Rows(NamedTuple):
+class ParsedRows(NamedTuple):
     """Rows of a sparse matrix with their targets.
 
     Attributes
@@ -53,13 +53,13 @@ class Rows(NamedTuple):
     values: np.ndarray
 
     @staticmethod
-    def empty(rows: int, entries: int) -> "Rows":
+    def empty(rows: int, entries: int) -> "ParsedRows":
         """Return uninitialised arrays for given numbers of rows and entries."""
-        return Rows(np.empty(rows), np.empty(rows, np.int64), np.empty(entries, np.int32), np.empty(entries))
+        return ParsedRows(np.empty(rows), np.empty(rows, np.int64), np.empty(entries, np.int32), np.empty(entries))
 
-    def part(self, rows: slice, entries: slice) -> "Rows":
+    def part(self, rows: slice, entries: slice) -> "ParsedRows":
         """Return a view of some rows and entries."""
-        return Rows(self.targets[rows], self.ends[rows], self.indices[entries], self.values[entries])
+        return ParsedRows(self.targets[rows], self.ends[rows], self.indices[entries], self.values[entries])
 
 
 class BadLineError(Exception):
@@ -101,10 +101,10 @@ def read_svmlight(path: Path, first: int | None = None, threads: int | None = No
     return _as_matrix(path, rows, first)
 
 
-def _read_rows(path: Path, threads: int) -> Rows:
+def _read_rows(path: Path, threads: int) -> ParsedRows:
     """Return all rows of a file. The rows of a block are released as soon as they are copied to their place."""
     parts = deque(read_blocks(path, threads))
-    whole = Rows.empty(sum(len(part.targets) for part in parts), sum(len(part.values) for part in parts))
+    whole = ParsedRows.empty(sum(len(part.targets) for part in parts), sum(len(part.values) for part in parts))
     rows = entries = 0
     while parts:
         part = parts.popleft()
@@ -118,16 +118,16 @@ def _read_rows(path: Path, threads: int) -> Rows:
 
 def load_code() -> None:
     """Load or compile the parser before threads do so at the same time."""
-    parse_block(np.empty(0, np.uint8), Rows.empty(0, 0))
+    parse_block(np.empty(0, np.uint8), ParsedRows.empty(0, 0))
 
 
-def read_blocks(path: Path, threads: int) -> Iterator[Rows]:
+def read_blocks(path: Path, threads: int) -> Iterator[ParsedRows]:
     """Yield the rows of a file block by block, in the order of the file. Threads parse the next blocks ahead."""
     with opened(path) as stream:
         compiled = compiling() and len(stream.read(SMALL)) == SMALL
     if compiled:
         load_code()
-    lines, waiting = 0, deque[Future[tuple[int, Rows]]]()
+    lines, waiting = 0, deque[Future[tuple[int, ParsedRows]]]()
     with ThreadPoolExecutor(threads) as pool:
         try:
             for text in chain(_blocks(path), [None] * threads):  # the last ones wait for the blocks that are left
@@ -144,13 +144,13 @@ def read_blocks(path: Path, threads: int) -> Iterator[Rows]:
                 future.cancel()
 
 
-def _parse_new(text: np.ndarray, compiled: bool) -> tuple[int, Rows]:
+def _parse_new(text: np.ndarray, compiled: bool) -> tuple[int, ParsedRows]:
     """Return the number of lines of a block, and its rows in new arrays.
 
     Line ends and colons bound the numbers of rows and entries from above.
     """
     lines, entries = (int(np.count_nonzero(text == ord(sign))) for sign in "\n:")
-    return lines, parse_block(text, Rows.empty(lines, entries), compiled)
+    return lines, parse_block(text, ParsedRows.empty(lines, entries), compiled)
 
 
 def _blocks(path: Path) -> Iterator[np.ndarray]:
@@ -168,7 +168,7 @@ def _blocks(path: Path) -> Iterator[np.ndarray]:
         yield np.frombuffer(rest + b"\n", dtype=np.uint8)
 
 
-def _as_matrix(path: Path, rows: Rows, first: int | None) -> tuple[Any, np.ndarray, int]:
+def _as_matrix(path: Path, rows: ParsedRows, first: int | None) -> tuple[Any, np.ndarray, int]:
     """Return the rows as a CSR matrix, the targets, and the index of the first column."""
     from scipy import sparse
 
@@ -192,7 +192,7 @@ def _as_matrix(path: Path, rows: Rows, first: int | None) -> tuple[Any, np.ndarr
 # --- lines ------------------------------------------------------------------------------------------------------------
 
 
-def parse_block(text: np.ndarray, rows: Rows, compiled: bool = True) -> Rows:
+def parse_block(text: np.ndarray, rows: ParsedRows, compiled: bool = True) -> ParsedRows:
     """Parse a block of lines into the arrays ``rows``, which must be large enough. Return views of the filled parts."""
     state = np.zeros(3, dtype=np.int64)  # position, rows and entries so far
     content = b""

@@ -237,7 +237,7 @@ def measure(problem: Problem, batch_size: int, steps: Sequence[int], seeds: int)
 # --- Theorem 2: non-convex losses -----------------------------------------------------------------------------
 
 
-class Descent(NamedTuple):
+class NonConvexRuns(NamedTuple):
     """``"sfw"`` and ``"fw"`` on a non-convex problem."""
 
     title: str
@@ -248,7 +248,7 @@ class Descent(NamedTuple):
         return float(self.curves[method].gap.min(axis=1).mean())
 
 
-def descend(table: Dataset, seeds: Sequence[int] = (0, 1, 2), passes: float = 50.0) -> Descent:
+def descend(table: Dataset, seeds: Sequence[int] = (0, 1, 2), passes: float = 50.0) -> NonConvexRuns:
     """Run both methods with the sigmoid loss on labels, or with the Cauchy loss on targets with 5% outliers."""
     if table.loss == "logistic":
         title, problem = f"{table.label}, sigmoid loss", table.problem(Sigmoid())
@@ -257,4 +257,4 @@ def descend(table: Dataset, seeds: Sequence[int] = (0, 1, 2), passes: float = 50
         outliers = rng.choice(len(y), size=len(y) // 20, replace=False)
         y[outliers] += rng.choice([-1.0, 1.0], size=outliers.size) * rng.uniform(20.0, 60.0, size=outliers.size)
         title, problem = f"{table.label}, 5% outliers, Cauchy loss", table._replace(y=y).problem(Cauchy(1.0))
-    return Descent(title, run_methods(problem, ("sfw", "fw"), seeds, passes, lambda text: None))
+    return NonConvexRuns(title, run_methods(problem, ("sfw", "fw"), seeds, passes, lambda text: None))

@@ -16,7 +16,7 @@ import numpy as np
 from frankwolfe import __version__
 from frankwolfe.datasets import RECIPES, load
 from frankwolfe.paper import experiments
-from frankwolfe.paper.experiments import EXTRA_METHODS, PAPER_METHODS, Descent, Measured, Notify, Race, Stopping
+from frankwolfe.paper.experiments import EXTRA_METHODS, PAPER_METHODS, NonConvexRuns, Measured, Notify, Race, Stopping
 from frankwolfe.paper.report import Cell, Line, Panel, chart, draw, table
 
 FILES = ("report.html", "figure1.png", "figure1.svg", "traces.csv")
@@ -68,7 +68,7 @@ class Findings(NamedTuple):
     plan: Plan
     races: list[Race]
     stoppings: list[Stopping]
-    descents: list[Descent]
+    descents: list[NonConvexRuns]
     measured: dict[int, Measured]
 
 
@@ -253,7 +253,7 @@ def _theory(measured: dict[int, Measured]) -> dict[str, str]:
     return {"rows": str(some.bounds.n), "seeds": seeds, "slack": f"{slack:.2g}", "theory": "\n".join(charts)}
 
 
-def _nonconvex(descents: Sequence[Descent]) -> dict[str, str]:
+def _nonconvex(descents: Sequence[NonConvexRuns]) -> dict[str, str]:
     charts, rows = [], list[list[Cell]]()
     for found in descents:
         lines = [Line(name, run.passes, run.gap, COLOURS[name]) for name, run in found.curves.items()]

@@ -141,7 +141,7 @@ class Polyhedron(NamedTuple):
         return cls(G, h, E, e, upper_sides, equal_sides, lower, upper, radius / d if np.isfinite(radius) else 0.0)
 
 
-class Rows:
+class CentredRows:
     """The rows of the data with a column of ones for the intercept, centred if they are dense.
 
     Centring does not change the model: the intercept takes the means up. It keeps the digits of the systems.
@@ -219,7 +219,7 @@ class Bands:
     def __init__(self, problems: Sequence[Problem], quantiles: np.ndarray, bounded: bool):
         problem = problems[0]
         self.problem, self.q, self.n, self.d = problem, len(quantiles), problem.n, problem.d
-        self.rows, self.body = Rows(problem), Polyhedron.of(problem, bounded)
+        self.rows, self.body = CentredRows(problem), Polyhedron.of(problem, bounded)
         self.width = self.body.G.shape[1] + self.rows.intercept
         offset = 0.0 if problem.offset is None else problem.offset
         self.y = np.asarray(problem.y.real - offset, dtype=np.float64)
@@ -330,7 +330,7 @@ class Bands:
         sizes = sizes + np.abs(least)
         return float((terms + least).sum()) - ROUNDING * float(sizes.sum())
 
-    def best(self, before: "Model | None") -> "Model | None":
+    def best(self, before: "BandModel | None") -> "BandModel | None":
         """Return the better of a model and the present one, if that keeps all conditions."""
         if self.violation() > ROUNDING:
             return before
@@ -338,7 +338,7 @@ class Bands:
         value = self.value(w)
         if before is not None and not value < before.value:
             return before
-        return Model(value, w, self.b.copy())
+        return BandModel(value, w, self.b.copy())
 
     def violation(self) -> float:
         """Return by how much the worst condition of the problem is violated, relative to the size of its terms."""
@@ -543,7 +543,7 @@ def _longest(pairs: Sequence[tuple[np.ndarray, np.ndarray]], share: float) -> fl
     return min(1.0, share * longest)
 
 
-class Model(NamedTuple):
+class BandModel(NamedTuple):
     """A model that keeps all conditions: its objective, its weights and its (centred) intercepts."""
 
     value: float
@@ -612,7 +612,7 @@ def minimize_bands(
         else:
             status = Status.CONVERGED
     if best is None:  # no point kept all conditions
-        best = Model(np.inf, run.v[:, : run.d], run.b)
+        best = BandModel(np.inf, run.v[:, : run.d], run.b)
     fun, gap = unit * best.value, max(unit * (best.value - proof.lower), 0.0)
     trace, passes = Trace(problems[run.q // 2]), PASSES * nit
     seconds = perf_counter() - begun
