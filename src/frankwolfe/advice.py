@@ -5,11 +5,12 @@ and on text, raw and standardised. Columns in the same units differ in size by a
 different units by 1,600 and more. Diabetes, with a factor of 67, gets no advice.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
+from frankwolfe.arguments.types import TableLike
 from frankwolfe.linalg.matrices import evenly_spread
 from frankwolfe.objective.tasks import mix
 
@@ -77,7 +78,7 @@ def _most_rows(d: int, is_sparse: bool) -> int:
     return 1000 if is_sparse else min(1000, max(50, 200_000 // d))
 
 
-def unlikeness(X: Any) -> float:
+def unlikeness(X: TableLike) -> float:
     """Return the size of a large column divided by that of a small one.
 
     The size of a column is the root mean square of its differences from the median, zeros left out. For a measurement

@@ -7,6 +7,7 @@ import numpy as np
 
 from frankwolfe.arguments.arrays import as_targets, as_weights
 from frankwolfe.arguments.names import as_budget, teaching
+from frankwolfe.arguments.types import ConstraintSet, Loss, RowNumbers, Weights
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.losses import as_loss
 from frankwolfe.problem import Problem
@@ -132,7 +133,7 @@ class CompletionProblem(Problem):
         """Return the zero matrix."""
         return Factors(np.zeros((self._shape[0], 0)), np.zeros((self._shape[1], 0)))
 
-    def flat(self, name: str, w: Any) -> Factors:
+    def flat(self, name: str, w: Weights) -> Factors:
         """Return weights as checked factors; a whole matrix is decomposed."""
         if not isinstance(w, Factors):
             matrix = np.asarray(w, dtype=np.float64)
@@ -190,11 +191,11 @@ def completion_problem(
     values: Any = None,
     shape: Any = None,
     *,
-    constraint: Any = None,
-    loss: Any = "squared",
+    constraint: ConstraintSet = None,
+    loss: Loss = "squared",
     offsets: bool | Offsets | None = None,
     damping: float = 5.0,
-    sample_weight: Any = None,
+    sample_weight: RowNumbers = None,
 ) -> CompletionProblem:
     """Return the problem of completing a matrix from observed entries, over a ball of the trace norm.
 
@@ -250,7 +251,7 @@ def completion_problem(
     return CompletionProblem(Samples(entries, targets, weights, loss), sides, constraint.radius, offsets)
 
 
-def _as_offsets(offsets: Any, loss: Any, shape: tuple[int, int]) -> Any:
+def _as_offsets(offsets: RowNumbers, loss: Loss, shape: tuple[int, int]) -> Any:
     """Return the given offsets, checked; True if they are to be fitted."""
     labels = loss.targets == "labels"
     if offsets is None:

@@ -19,6 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.arguments.names import lookup
+from frankwolfe.arguments.types import Loss, TableLike
 from frankwolfe.problem import Problem
 from frankwolfe.sets import L1Ball
 
@@ -145,7 +146,7 @@ class Dataset(NamedTuple):
     title: str
     source: str
     origin: str
-    X: Any
+    X: TableLike
     y: np.ndarray
     loss: str
     radius: float
@@ -156,7 +157,7 @@ class Dataset(NamedTuple):
         """The title with the source, for tables and plots."""
         return self.title if self.source == "stand-in" else f"{self.title} ({self.source})"
 
-    def problem(self, loss: Any = None) -> Problem:
+    def problem(self, loss: Loss = None) -> Problem:
         """Return the paper's problem on this data, or the same with another loss."""
         return Problem(self.X, self.y, loss=self.loss if loss is None else loss, constraint=L1Ball(self.radius))
 

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.arguments.names import as_seed, as_threads, teaching
+from frankwolfe.arguments.types import ConstraintSet, Loss, RowNumbers, TableLike, TargetValues, Weights
 from frankwolfe.best_subset import MOST_NODES, best_subset
 from frankwolfe.compile.kernels import timed
 from frankwolfe.linalg.threads import single_threaded
@@ -294,15 +295,15 @@ class RadiusPath:
 
 @teaching
 def radius_path(
-    X: Any,
-    y: Any = None,
+    X: TableLike,
+    y: TargetValues = None,
     *,
-    loss: Any = "logistic",
-    constraint: Any = "l1",
+    loss: Loss = "logistic",
+    constraint: ConstraintSet = "l1",
     radii: Any = None,
     n_radii: int = 30,
     intercept: bool = False,
-    sample_weight: Any = None,
+    sample_weight: RowNumbers = None,
     side: LinearBounds | None = None,
     max_nonzeros: int | None = None,
     method: Any = "auto",
@@ -321,7 +322,7 @@ def radius_path(
     X : array, sparse matrix, data frame or RowStore of shape (n, d)
         As for `Problem`.
     y : array of shape (n,), or (n, outputs)
-        Targets, in the form that the loss takes.
+        TargetValues, in the form that the loss takes.
     loss : str or loss
         For instance ``"logistic"``.
     constraint : str or set
@@ -371,14 +372,14 @@ def radius_path(
 
 
 def make_problem(
-    X: Any,
-    y: Any,
-    loss: Any,
-    constraint: Any,
-    sample_weight: Any,
+    X: TableLike,
+    y: TargetValues,
+    loss: Loss,
+    constraint: ConstraintSet,
+    sample_weight: RowNumbers,
     intercept: bool,
     side: LinearBounds | None = None,
-    offset: Any = None,
+    offset: RowNumbers = None,
 ) -> Problem:
     """Return the problem over a set that is given by name or as an object."""
     named = isinstance(constraint, str)
@@ -420,7 +421,7 @@ def held_out_loss(problem: Problem, found: Result) -> float:
     return problem.value_of_predictions(np.asarray(problem.X @ found.x) + found.intercept)
 
 
-def at_the_edge(radii: Sequence[float] | np.ndarray, chosen: int, problem: Problem, w: Any) -> list[str]:
+def at_the_edge(radii: Sequence[float] | np.ndarray, chosen: int, problem: Problem, w: Weights) -> list[str]:
     """Return advice if the chosen radius is the first or the last of its grid; else an empty list.
 
     If the constraint does not bind at the last radius, larger radii have the same solution, and no advice is needed.

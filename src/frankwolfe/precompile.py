@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.arguments.names import teaching
+from frankwolfe.arguments.types import Loss
 from frankwolfe.compile.kernels import compile_above, timed, waiting
 from frankwolfe.display import Progress
 from frankwolfe.losses import as_loss
@@ -126,7 +127,7 @@ def _combinations(losses: list[Any], constraints: list[Any], methods: list[Metho
     return found
 
 
-def _data(loss: Any, is_sparse: bool) -> tuple[Any, np.ndarray]:
+def _data(loss: Loss, is_sparse: bool) -> tuple[Any, np.ndarray]:
     """Return rows and targets that fit a loss."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(ROWS, COLUMNS))

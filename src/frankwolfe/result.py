@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from frankwolfe.arguments.types import Weights
 from frankwolfe.linalg.singular import rank_of
 from frankwolfe.rows.observed_entries import named_weights, weights_named
 
@@ -88,7 +89,7 @@ class Trace(Mapping[str, np.ndarray]):
         self._table_bytes = np.inf if problem.objective.reads is None else problem.X.memory // 8
 
     def record(
-        self, w: Any, table: np.ndarray | None = None, multipliers: np.ndarray | None = None, **numbers: float
+        self, w: Weights, table: np.ndarray | None = None, multipliers: np.ndarray | None = None, **numbers: float
     ) -> None:
         """Add a point, with the table of slopes and the multipliers of side constraints at that step.
 
@@ -132,7 +133,7 @@ class Trace(Mapping[str, np.ndarray]):
         self._pending.append(point)
         self._pending_bytes += point.nbytes
 
-    def _measure(self, row: dict[str, float], w: Any) -> None:
+    def _measure(self, row: dict[str, float], w: Weights) -> None:
         """Add the complexity of an iterate and its violation of side constraints to a row."""
         assert self._problem is not None
         row |= {"complexity": self._problem.complexity(w), "violation": self._problem.violation(w)}

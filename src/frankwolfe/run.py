@@ -277,7 +277,7 @@ def _require_problem(problem: Any) -> None:
 
 
 def _corrective_solver(
-    problem: Problem, w: Any, earlier: Mapping[str, Any] | None, generator: np.random.Generator | None = None
+    problem: Problem, w: Weights, earlier: Mapping[str, Any] | None, generator: np.random.Generator | None = None
 ) -> Solver:
     """Return the corrective solver that suits a problem, at the start of a run.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from frankwolfe.arguments.types import ConstraintSet
 from frankwolfe.compile.part import short
 from frankwolfe.sets import Box, Budget, CappedSimplex, Simplex
 
@@ -195,7 +196,7 @@ def summary_of(found: "Result", names: Sequence[str] | None = None) -> Summary:
     return Summary(title, names, found.x, outputs_of(found.x), facts, proven(found), prices)
 
 
-def binding_bounds(found: "Result", constraint: Any, names: Sequence[str]) -> dict[str, float]:
+def binding_bounds(found: "Result", constraint: ConstraintSet, names: Sequence[str]) -> dict[str, float]:
     """Return the prices of the budget and of the bounds on single weights that bind, by their text.
 
     Of the bounds only those that the set was given count: all weights of a simplex are at least zero.

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from frankwolfe.arguments.types import TableLike
 from frankwolfe.best_subset import best_subset
 from frankwolfe.certificates.ranges import Ranges, functionals, ranges
 from frankwolfe.problem import Problem
@@ -209,7 +210,7 @@ def ranges_without_budget(
     return found
 
 
-def unit_columns(X: Any, centre: bool, sample_weight: np.ndarray | None = None) -> tuple[Any, np.ndarray]:
+def unit_columns(X: TableLike, centre: bool, sample_weight: np.ndarray | None = None) -> tuple[Any, np.ndarray]:
     """Return a copy of the data with columns of norm one, and the norms. A column of zeros has the norm one.
 
     A budget that the user did not set should not depend on the units of the columns. With ``centre`` the norms are

@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from frankwolfe.arguments.types import Loss, RowNumbers, TableLike, TargetValues
+
 FLOATS = (np.float64, np.float32)
 
 
-def as_matrix(X: Any) -> Any:
+def as_matrix(X: TableLike) -> Any:
     """Return ``X`` as a C-ordered array or a CSR array of float64 or float32, finite, not empty."""
     matrix = _as_csr(X) if sparse.issparse(X) else as_dense(X)
     n, d = matrix.shape
@@ -43,7 +45,7 @@ def all_finite(values: Any) -> bool:
         return bool(np.isfinite(values.sum()) or np.isfinite(values).all())
 
 
-def as_dense(X: Any, objects: bool = False) -> np.ndarray:
+def as_dense(X: TableLike, objects: bool = False) -> np.ndarray:
     """Return an array, a nested list or a data frame as a C-ordered float array.
 
     With ``objects`` it may be an array of Python numbers, and of None, which becomes NaN.
@@ -63,7 +65,7 @@ def as_dense(X: Any, objects: bool = False) -> np.ndarray:
     return np.ascontiguousarray(array, dtype=_float_type("X", array.dtype))
 
 
-def numeric_frame(X: Any) -> Any:
+def numeric_frame(X: TableLike) -> Any:
     """Return a pandas or polars frame as an array, naming the columns that are not numbers; others as they are."""
     if not hasattr(X, "to_numpy"):
         return X
@@ -83,13 +85,13 @@ def numeric_frame(X: Any) -> Any:
     return array
 
 
-def column_names(X: Any) -> list[str] | None:
+def column_names(X: TableLike) -> list[str] | None:
     """Return the names of a data frame's columns; None where there are none, or numbers in their place."""
     names = list(getattr(X, "columns", ()))
     return names if names and all(isinstance(name, str) for name in names) else None
 
 
-def refuse_dates(X: Any) -> None:
+def refuse_dates(X: TableLike) -> None:
     """Raise TypeError if a pandas frame holds dates or spans of time."""
     kinds = X.dtypes.items() if hasattr(X, "iloc") and getattr(X, "ndim", 0) == 2 else ()
     dates = [str(name) for name, kind in kinds if getattr(kind, "kind", "") in ("m", "M")]
@@ -97,7 +99,7 @@ def refuse_dates(X: Any) -> None:
         raise TypeError(f"X: column{'s' * (len(dates) > 1)} {', '.join(dates[:5])} not numeric: encode dates first")
 
 
-def _as_csr(X: Any) -> sparse.csr_array:
+def _as_csr(X: TableLike) -> sparse.csr_array:
     """Return any SciPy sparse matrix as CSR with sorted columns and no repeats; the caller's is left alone."""
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions (rows, columns), got shape {X.shape}")
@@ -161,7 +163,7 @@ def _plain_vector(name: str, values: Any) -> np.ndarray:
     return array
 
 
-def as_offset(offset: Any, exposure: Any, loss: Any, n: int) -> np.ndarray | None:
+def as_offset(offset: Any, exposure: Any, loss: Loss, n: int) -> np.ndarray | None:
     """Return ``offset + log(exposure)`` as a checked vector; None if neither is given.
 
     An exposure is only for losses with a log link: the mean is then ``exposure * exp(prediction)``.
@@ -177,7 +179,7 @@ def as_offset(offset: Any, exposure: Any, loss: Any, n: int) -> np.ndarray | Non
     return np.log(exposure) if found is None else found + np.log(exposure)
 
 
-def check_exposure(loss: Any) -> None:
+def check_exposure(loss: Loss) -> None:
     """Raise ValueError if a loss has no log link, which an exposure needs."""
     if not loss.log_link:
         raise ValueError(
@@ -201,7 +203,7 @@ RANGES: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
 """Kinds of targets: what they are, and which numbers are refused."""
 
 
-def as_targets(y: Any, n: int, loss: Any) -> np.ndarray:
+def as_targets(y: TargetValues, n: int, loss: Loss) -> np.ndarray:
     """Return the targets as floats, checked against what the loss takes; with offsets as complex numbers."""
     if loss.with_offset:  # complex numbers: targets and offsets
         offset = np.imag(y)
@@ -228,7 +230,7 @@ def as_targets(y: Any, n: int, loss: Any) -> np.ndarray:
     return targets
 
 
-def _as_target_rows(y: Any, n: int, name: str) -> np.ndarray:
+def _as_target_rows(y: TargetValues, n: int, name: str) -> np.ndarray:
     """Return a matrix of targets, a row for each sample."""
     if sparse.issparse(y):
         raise TypeError(f"y must be a dense matrix for {name}: use y.toarray()")
@@ -279,7 +281,7 @@ def check_labels(name: str, labels: Any) -> None:
         ) from None
 
 
-def as_raw_weights(sample_weight: Any, n: int) -> np.ndarray:
+def as_raw_weights(sample_weight: RowNumbers, n: int) -> np.ndarray:
     """Return weights as they are given, checked: ones when none are."""
     if sample_weight is None:
         return np.ones(n)
@@ -289,7 +291,7 @@ def as_raw_weights(sample_weight: Any, n: int) -> np.ndarray:
     return weights
 
 
-def as_weights(sample_weight: Any, n: int) -> np.ndarray:
+def as_weights(sample_weight: RowNumbers, n: int) -> np.ndarray:
     """Return weights that sum to one: equal ones when none are given."""
     if sample_weight is None:
         return np.full(n, 1.0 / n)
@@ -304,7 +306,7 @@ def as_weights(sample_weight: Any, n: int) -> np.ndarray:
     return weights / total
 
 
-def checked_sparse(name: str, X: Any) -> Any:
+def checked_sparse(name: str, X: TableLike) -> Any:
     """Return a sparse matrix whose index arrays fit its shape; anything that is not sparse as it is.
 
     SciPy takes index arrays as they come, and neither its own products nor compiled kernels check them again: a column
@@ -322,7 +324,7 @@ def checked_sparse(name: str, X: Any) -> Any:
     return X
 
 
-def _in_order(X: Any) -> sparse.csr_array | None:
+def _in_order(X: TableLike) -> sparse.csr_array | None:
     """Return a CSR or CSC matrix as a CSR array (of the transpose, for CSC) if its rows are sorted and fit its shape.
 
     This takes one pass over the column numbers less than SciPy's own check.

@@ -22,7 +22,7 @@ Rows = Any
 MethodPart = Any
 """A gradient estimate, a direction, a step rule, or the state of one: `frankwolfe.methods.base`."""
 
-Table = Any
+TableLike = Any
 """Rows as users pass them: an array, a sparse matrix, a data frame, a store or a dask collection."""
 
 Matrix = Any
@@ -33,3 +33,12 @@ Weights = Any
 
 Seed = int | Sequence[int] | np.random.SeedSequence | np.random.BitGenerator | np.random.Generator | None
 """What `numpy.random.default_rng` takes."""
+
+TargetValues = Any
+"""Targets as users pass them: an array, a list, a series, or a dask collection."""
+
+RowNumbers = Any
+"""Sample weights or offsets as users pass them, a number for each row, or None."""
+
+PerRow = Any
+"""Numbers with an entry for each row: an array, or the name of one that stays with the rows of a cluster."""

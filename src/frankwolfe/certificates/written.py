@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from frankwolfe.arguments.types import ConstraintSet, TableLike
 from frankwolfe.certificates.verifier import FORMAT, LOSSES, SETS, VERSION, Certificate, examine, fingerprints
 from frankwolfe.losses import Tweedie
 from frankwolfe.problem import Problem
@@ -54,7 +55,7 @@ def certificate(problem: Problem, result: Result, classes: Any = None) -> Certif
 
 
 def certificate_for(
-    problem: Problem, result: Result, classes: Any, X: Any, units: np.ndarray | None = None
+    problem: Problem, result: Result, classes: Any, X: TableLike, units: np.ndarray | None = None
 ) -> Certificate:
     """Return the certificate for rows ``X``, whose columns divided by ``units`` are those of the problem."""
     loss, constraint = require_known(problem)
@@ -157,7 +158,7 @@ def _dual(problem: Problem, result: Result) -> np.ndarray:
 def _proof(problem: Problem, dual: np.ndarray, multipliers: np.ndarray | None) -> dict[str, np.ndarray]:
     """Return a dual point with the numbers that make it prove as much as it can: see the verifier."""
     found: dict[str, Any] = {"dual": dual}
-    constraint: Any = problem.constraint
+    constraint: ConstraintSet = problem.constraint
     if type(constraint) in (Budget, CappedSimplex):
         r = problem.objective.gradient(dual)
         if problem.side is not None and multipliers is not None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from frankwolfe.arguments.arrays import as_offset
 from frankwolfe.arguments.names import nearest
+from frankwolfe.arguments.types import Loss
 from frankwolfe.cli.options import Options
 from frankwolfe.io.csv_parquet import ADVICE
 from frankwolfe.io.read import DEFAULT_LOSSES, Data, Features, encoded, is_number, kind_of_target, read_data, row_number
@@ -63,7 +64,7 @@ class Specification:
     data: Data
     y: np.ndarray
     classes: np.ndarray | None
-    loss: Any
+    loss: Loss
     loss_name: str
     target_summary: str
     in_memory: bool = True
@@ -210,7 +211,7 @@ def specify(path: Path, options: Options, features: Features | None = None) -> S
     if data.targets is None:
         raise ValueError(f"{path} has not the target of the model, or not in every row")
     loss_name = options.loss or DEFAULT_LOSSES[kind_of_target(data.targets, data.place, data.classes)]
-    loss: Any = as_loss(loss_name)
+    loss: Loss = as_loss(loss_name)
     y, classes = encoded(data.targets, loss, loss_name, data.place, data.classes)
     counts = None if classes is None else np.unique(y, return_counts=True)[1]
     summary = target_summary(classes, counts, y.min(), y.max())

@@ -13,6 +13,7 @@ import numpy as np
 
 from frankwolfe.arguments.arrays import numeric_frame
 from frankwolfe.arguments.names import nearest
+from frankwolfe.arguments.types import Loss, TargetValues
 from frankwolfe.cli.options import Options
 from frankwolfe.cli.problems import Specification, features_of, store_with_targets, target_summary
 from frankwolfe.cluster.dask_source import DaskSource
@@ -97,7 +98,7 @@ def specify_remotely(path: Path, options: Options, folder: Path | None) -> Speci
     from frankwolfe.cluster.target_survey import survey_targets
 
     data = _lazy(path, options, folder)
-    y: Any = data.targets
+    y: TargetValues = data.targets
     survey = survey_targets(y, data.weights)
     values, counts = survey.values, survey.counts
     if data.classes is not None:  # some may have no rows
@@ -109,7 +110,7 @@ def specify_remotely(path: Path, options: Options, folder: Path | None) -> Speci
     else:  # as if read from a file: numbers as floats, words as text
         sample = values.astype({"i": float, "u": float, "O": str}.get(values.dtype.kind, values.dtype))
     loss_name = options.loss or DEFAULT_LOSSES[kind_of_target(sample, data.place, data.classes)]
-    loss: Any = as_loss(loss_name)
+    loss: Loss = as_loss(loss_name)
     if values is None and y.ndim == 1 and loss.targets in ("labels", "classes"):
         raise ValueError(f"the {loss_name} loss takes classes, and the target has too many values to be that")
     codes, classes = encoded(sample, loss, loss_name, data.place, data.classes)
@@ -121,7 +122,7 @@ def specify_remotely(path: Path, options: Options, folder: Path | None) -> Speci
     return Specification(options, data, y, classes, loss.for_targets(codes), loss_name, summary, in_memory=False)
 
 
-def _encoded_chunk(y: Any, values: np.ndarray, codes: np.ndarray) -> np.ndarray:
+def _encoded_chunk(y: TargetValues, values: np.ndarray, codes: np.ndarray) -> np.ndarray:
     return codes[np.searchsorted(values, np.asarray(y))]
 
 

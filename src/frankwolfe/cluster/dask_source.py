@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.arguments.arrays import column_names
+from frankwolfe.arguments.types import Loss, RowNumbers, TargetValues
 from frankwolfe.shards.sources import ONE_PROCESS, DataSource, LoadedData, Refusal
 
 _NO_KINK = "a smooth loss, with rows in several processes"
@@ -33,7 +34,7 @@ class DaskSource(DataSource):
     default_batch = 0.01
     """Every step is a round trip to the workers."""
 
-    def with_offset(self, y: Any, offset: Any, loss: Any) -> Any:
+    def with_offset(self, y: TargetValues, offset: RowNumbers, loss: Loss) -> Any:
         """Return targets and offsets as a dask array of complex numbers, which the workers check."""
         from frankwolfe.cluster.loading import column_array
 
@@ -41,7 +42,7 @@ class DaskSource(DataSource):
             raise TypeError("y is missing: pass the targets, one for each row of X")
         return column_array(y) + 1j * column_array(offset)
 
-    def load(self, y: Any, sample_weight: Any, loss: Any, centre: bool) -> LoadedData:
+    def load(self, y: TargetValues, sample_weight: RowNumbers, loss: Loss, centre: bool) -> LoadedData:
         """Load the chunks of the collection on the workers, and check them there."""
         if find_spec("distributed") is None:
             raise ImportError("X is a dask collection, and this needs dask.distributed: pip install 'frankwolfe[dask]'")
@@ -107,7 +108,7 @@ class RemoteSamples(NamedTuple):
 
     rows: RemoteRows
     n: int
-    loss: Any
+    loss: Loss
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -19,6 +19,7 @@ import numpy as np
 from dask.distributed import get_worker
 from scipy import sparse
 
+from frankwolfe.arguments.types import Loss
 from frankwolfe.losses import as_loss
 from frankwolfe.rows import Samples, as_rows
 from frankwolfe.rows.dense import Centred
@@ -246,7 +247,7 @@ class Part:
             self._kept.pop(key, None)
 
 
-def local_rows(part: Part, loss: Any, outputs: int, size: int, total: float, means: np.ndarray | None) -> Local:
+def local_rows(part: Part, loss: Loss, outputs: int, size: int, total: float, means: np.ndarray | None) -> Local:
     """Return the `Local` of a part, on which tasks run: its rows, with the sample weights divided by their ``total``.
 
     Parameters

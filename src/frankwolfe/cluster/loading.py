@@ -1,7 +1,7 @@
 """Load the chunks of dask collections as parts of the data, one on each worker."""
 
 import atexit
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cache
 from itertools import chain
@@ -20,6 +20,7 @@ from dask.utils import parse_bytes
 from scipy import sparse
 
 from frankwolfe.arguments.arrays import as_matrix, as_raw_weights, as_targets
+from frankwolfe.arguments.types import Loss, RowNumbers, TableLike, TargetValues
 from frankwolfe.cluster.connection import Connection, PlacedPart
 from frankwolfe.cluster.kept import Chunk, Part
 from frankwolfe.exceptions import ClusterError
@@ -51,7 +52,7 @@ def renamed(chunks: Sequence[Delayed], prefix: str) -> list[Delayed]:
     """
     nodes = convert_legacy_graph(graph_of(chunks))
     names = {key: (f"{prefix}-{key[0]}", *key[1:]) if isinstance(key, tuple) else f"{prefix}-{key}" for key in nodes}
-    own = {names[key]: node.substitute(names, key=names[key]) for key, node in nodes.items()}
+    own: Mapping[Any, Any] = {names[key]: node.substitute(names, key=names[key]) for key, node in nodes.items()}
     layers = HighLevelGraph({prefix: own}, {prefix: set()})
     return [Delayed(names[chunk.key], layers, layer=prefix) for chunk in chunks]
 
@@ -131,7 +132,7 @@ class Chunks(NamedTuple):
     targets: list[Any]
     weights: list[Any] | None
     columns: int
-    loss: Any
+    loss: Loss
 
     def all(self) -> list[Any]:
         """Return the delayed chunks of rows, targets and weights in one list."""
@@ -243,7 +244,7 @@ def grouped(homes: Sequence[str | None], workers: Sequence[Any]) -> tuple[list[l
 
 
 def load_part(
-    number: int, group: list[int], rows: list[Any], targets: list[Any], weights: list[Any], columns: int, loss: Any
+    number: int, group: list[int], rows: list[Any], targets: list[Any], weights: list[Any], columns: int, loss: Loss
 ) -> Part | Exception:
     """Validate chunks on a worker. Return them as a part, or the first error: the worker would log one it raises."""
     found, loss = [], as_loss(loss)  # adds defaults to a user-defined loss in this process
@@ -256,7 +257,7 @@ def load_part(
     return Part(number, group, found)
 
 
-def checked_chunk(X: Any, y: Any, weight: Any, columns: int, loss: Any) -> Chunk:
+def checked_chunk(X: TableLike, y: TargetValues, weight: Any, columns: int, loss: Loss) -> Chunk:
     """Validate a chunk. Floats are copied only if their memory is not aligned."""
     matrix = as_matrix(X)
     n, d = matrix.shape
@@ -283,7 +284,7 @@ def aligned(array: np.ndarray) -> np.ndarray:
     return np.require(array, requirements="A")
 
 
-def chunks_of(X: Any, y: Any, sample_weight: Any, loss: Any) -> Chunks:
+def chunks_of(X: TableLike, y: TargetValues, sample_weight: RowNumbers, loss: Loss) -> Chunks:
     """Return the chunks of a dask array or data frame, with the corresponding chunks of targets and weights.
 
     Parameters

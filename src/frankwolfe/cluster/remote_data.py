@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from frankwolfe.arguments.types import Loss, RowNumbers, TableLike, TargetValues
 from frankwolfe.cluster.calls import Cluster
 from frankwolfe.cluster.dask_source import DaskSource, RemoteSamples
 from frankwolfe.cluster.kept import Call, Handle, Part, arrays_of, local_rows
@@ -142,7 +143,7 @@ class RemoteData(DaskSource):
         return self
 
     @classmethod
-    def of(cls, X: Any, y: Any, sample_weight: Any, loss: Any) -> "RemoteData":
+    def of(cls, X: TableLike, y: TargetValues, sample_weight: RowNumbers, loss: Loss) -> "RemoteData":
         """Load the chunks of a dask collection, one part on each worker, and validate them there."""
         chunks = chunks_of(X, y, sample_weight, loss)
         cluster = Cluster(client_at_hand(), chunks)

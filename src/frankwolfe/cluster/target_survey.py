@@ -1,12 +1,13 @@
 """Summary of the targets on a cluster: distinct values, their counts, and the range. Only the summary is sent."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import dask
 import numpy as np
 
 from frankwolfe.arguments.arrays import is_missing
+from frankwolfe.arguments.types import RowNumbers, TargetValues
 from frankwolfe.cluster.loading import beside, client_at_hand, column_array
 
 MANY = 100_000
@@ -36,7 +37,7 @@ class Survey(NamedTuple):
     weights: np.ndarray = np.empty(0)
 
 
-def survey_targets(y: Any, sample_weight: Any = None) -> Survey:
+def survey_targets(y: TargetValues, sample_weight: RowNumbers = None) -> Survey:
     """Summarise all targets on the workers, chunk by chunk.
 
     Parameters
@@ -62,7 +63,7 @@ def survey_targets(y: Any, sample_weight: Any = None) -> Survey:
     return client_at_hand().compute(dask.delayed(merged, pure=False)(found), sync=True)
 
 
-def survey_chunk(y: Any, sample_weight: Any, number: int = 0) -> Survey:
+def survey_chunk(y: TargetValues, sample_weight: RowNumbers, number: int = 0) -> Survey:
     """Summarise the targets of one chunk.
 
     Examples

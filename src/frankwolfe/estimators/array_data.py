@@ -16,11 +16,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from frankwolfe.arguments.arrays import FLOATS, as_offset, as_raw_weights, checked_sparse
+from frankwolfe.arguments.types import Loss, RowNumbers, TableLike, TargetValues
 from frankwolfe.problem.requirements import require_memory
 from frankwolfe.shards.sources import source_of
 
 
-def functions_for(X: Any) -> ModuleType:
+def functions_for(X: TableLike) -> ModuleType:
     """Return the module whose functions take such data: `dask_data` for dask collections, else this one."""
     if not source_of(X).is_lazy:
         return sys.modules[__name__]
@@ -29,7 +30,7 @@ def functions_for(X: Any) -> ModuleType:
     return dask_data
 
 
-def training_data(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+def training_data(model: Any, X: TableLike, y: TargetValues, sample_weight: RowNumbers) -> tuple[Any, Any, Any]:
     """Return the checked arguments of `fit`. A store has targets and weights of its own; it is read if it fits."""
     if not source_of(X).is_checked:
         X, y = model._training_data(X, y)
@@ -48,7 +49,7 @@ def training_data(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, 
     return (X.matrix() if X.fits else X), y, checked_weights(weights, X)
 
 
-def checked_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
+def checked_weights(sample_weight: RowNumbers, X: TableLike) -> np.ndarray | None:
     """Return sample weights as finite, non-negative numbers; None if there are none."""
     return None if sample_weight is None else as_raw_weights(sample_weight, X.shape[0])
 
@@ -74,21 +75,21 @@ def check_copies(problems: int) -> None:
     """Raise ValueError if the rows cannot be used in several problems. In one process they are shared."""
 
 
-def signed(columns: Any, X: Any) -> Any:
+def signed(columns: Any, X: TableLike) -> Any:
     """Return the rows with signed columns (`SignedColumns`)."""
     require_memory(X, "signs", "use a set that bounds the weights, such as fw.Box")
     sign = columns.sign.astype(X.dtype)
     return X[:, columns.at] @ sparse.diags_array(sign) if sparse.issparse(X) else X[:, columns.at] * sign
 
 
-def offset_of(X: Any, offset: Any, exposure: Any, loss: Any) -> np.ndarray | None:
+def offset_of(X: TableLike, offset: RowNumbers, exposure: RowNumbers, loss: Loss) -> np.ndarray | None:
     """Return the offsets of the rows with the logarithm of their exposure; None if there are none."""
     if offset is None and exposure is None:
         return None
     return as_offset(offset, exposure, loss, np.shape(X)[0])
 
 
-def scores(model: Any, X: Any) -> np.ndarray:
+def scores(model: Any, X: TableLike) -> np.ndarray:
     """Return ``X coef_' + intercept_`` with one column for each row of ``coef_``."""
     coef = model.coef_ if model.coef_.ndim == 2 else model.coef_[None, :]
     source = source_of(X)
@@ -101,11 +102,13 @@ def scores(model: Any, X: Any) -> np.ndarray:
     return safe_sparse_dot(X, coef.T, dense_output=True) + model.intercept_
 
 
-def predicted(model: Any, X: Any, method: Callable, shape: Callable[[Any], tuple]) -> np.ndarray:
+def predicted(model: Any, X: TableLike, method: Callable, shape: Callable[[Any], tuple]) -> np.ndarray:
     """Return the result of a prediction method."""
     return method(model, X)
 
 
-def score(model: Any, X: Any, y: Any, sample_weight: Any, method: Callable, **offsets: Any) -> float:
+def score(
+    model: Any, X: TableLike, y: TargetValues, sample_weight: RowNumbers, method: Callable, **offsets: RowNumbers
+) -> float:
     """Return the score by scikit-learn's method."""
     return method(X, y, sample_weight, **offsets)

@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from frankwolfe.advice import advice_on
 from frankwolfe.arguments.arrays import FLOATS, checked_sparse, refuse_dates
 from frankwolfe.arguments.names import advice, nearest, warn_user
+from frankwolfe.arguments.types import ConstraintSet, Loss, RowNumbers, TableLike, TargetValues
 from frankwolfe.best_subset import best_subset
 from frankwolfe.certificates.ranges import Ranges, ranges
 from frankwolfe.certificates.verifier import Certificate
@@ -259,7 +260,7 @@ def on_chunks(shape: Callable[[Any], tuple]) -> Callable[[Callable], Callable]:
 
     def decorate(method: Callable) -> Callable:
         @wraps(method)
-        def predicted(self: Any, X: Any) -> Any:
+        def predicted(self: Any, X: TableLike) -> Any:
             check_is_fitted(self)
             return functions_for(X).predicted(self, X, method, shape)
 
@@ -283,8 +284,8 @@ class LinearModel(CertifiedEstimator, ABC):
     the same where there are rules, and else the default radius of the set.
     """
 
-    loss: Any
-    constraint: Any
+    loss: Loss
+    constraint: ConstraintSet
     radius: float | str | None
     fit_intercept: bool
     warm_start: bool
@@ -307,7 +308,9 @@ class LinearModel(CertifiedEstimator, ABC):
         tags.input_tags.sparse = True
         return tags
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Checkpoint = None) -> Self:
+    def fit(
+        self, X: TableLike, y: TargetValues = None, sample_weight: RowNumbers = None, *, checkpoint: Checkpoint = None
+    ) -> Self:
         """Fit the model.
 
         Parameters
@@ -317,7 +320,7 @@ class LinearModel(CertifiedEstimator, ABC):
             The chunks of a dask array or data frame are loaded by the workers of the cluster and stay there; targets
             and weights must have the same chunks (docs/cluster.md).
         y : array of shape (n,), or (n, outputs)
-            Targets: classes, of any type that sorts, or numbers.
+            TargetValues: classes, of any type that sorts, or numbers.
         sample_weight : array of shape (n,), optional
             Non-negative weights; only their proportions matter.
         checkpoint : str or Path, optional
@@ -333,17 +336,17 @@ class LinearModel(CertifiedEstimator, ABC):
 
     def ranges(
         self,
-        X: Any,
-        y: Any = None,
+        X: TableLike,
+        y: TargetValues = None,
         of: Any = "coefficients",
         within: float = 0.01,
-        sample_weight: Any = None,
+        sample_weight: RowNumbers = None,
         *,
         predict: Any = None,
         within_absolute: float | None = None,
         names: Sequence[str] | None = None,
         progress: bool = False,
-        **offsets: Any,
+        **offsets: RowNumbers,
     ) -> Ranges:
         """Return between which values weights, contrasts or predictions lie in every good model, with a proof.
 
@@ -398,7 +401,9 @@ class LinearModel(CertifiedEstimator, ABC):
             return ranges(problem, result, of, predict=predict, **limits, **shown)
         return ranges_without_budget(problem, result, scale, of, predict=predict, **limits, **shown)
 
-    def certificate(self, X: Any, y: Any = None, sample_weight: Any = None, **offsets: Any) -> Certificate:
+    def certificate(
+        self, X: TableLike, y: TargetValues = None, sample_weight: RowNumbers = None, **offsets: RowNumbers
+    ) -> Certificate:
         """Return a certificate of the model, which anyone can check with `frankwolfe.verify` (docs/verify.md).
 
         Parameters
@@ -431,7 +436,7 @@ class LinearModel(CertifiedEstimator, ABC):
         return certificate_for(problem, result, vars(self).get("classes_"), rows, scale)
 
     def _own_problem(
-        self, X: Any, y: Any, sample_weight: Any, offsets: dict[str, Any]
+        self, X: TableLike, y: TargetValues, sample_weight: RowNumbers, offsets: dict[str, Any]
     ) -> tuple[Problem, Result, np.ndarray | None]:
         """Return the problem of the fit, posed again, its result, and the numbers that its columns are divided by.
 
@@ -499,7 +504,7 @@ class LinearModel(CertifiedEstimator, ABC):
 
     # --- data ---
 
-    def _training_data(self, X: Any, y: Any, reset: bool = True) -> tuple[Any, Any]:
+    def _training_data(self, X: TableLike, y: TargetValues, reset: bool = True) -> tuple[Any, Any]:
         """Return checked rows and targets; without `reset`, features must be those of the last fit."""
         refuse_dates(X)  # scikit-learn would convert them to nanoseconds
         X = checked_sparse("X", X)
@@ -512,7 +517,7 @@ class LinearModel(CertifiedEstimator, ABC):
 
     # --- from parameters to problems, from results to coefficients ---
 
-    def _problem(self, X: Any, targets: Any, loss: Any, weights: Any, intercept: bool) -> Problem:
+    def _problem(self, X: TableLike, targets: Any, loss: Loss, weights: Any, intercept: bool) -> Problem:
         """Return the problem for rows, with targets as the loss takes them: here parameters become a `Problem`."""
         rules, side = self._rules(), None
         if rules is None:
@@ -582,7 +587,7 @@ class LinearModel(CertifiedEstimator, ABC):
             )
         return self.constraint in FREE
 
-    def _check_radius(self, constraint: Any) -> None:
+    def _check_radius(self, constraint: ConstraintSet) -> None:
         """Raise ValueError if a budget is too small for the conditions."""
         if isinstance(constraint, L1Ball | NonNegativeL1Ball) and self._least > constraint.radius * (1.0 + 1e-9):
             raise ValueError(
@@ -669,25 +674,27 @@ class LinearModel(CertifiedEstimator, ABC):
         )
 
     @abstractmethod
-    def _learn_targets(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+    def _learn_targets(self, X: TableLike, y: TargetValues, sample_weight: RowNumbers) -> tuple[Any, Any]:
         """Learn the classes or the shape of the targets. Return targets and weights as `_problems` takes them."""
 
     @abstractmethod
-    def _problems(self, X: Any, y: Any, weights: Any, intercept: bool) -> list[Problem]:
+    def _problems(self, X: TableLike, y: TargetValues, weights: Any, intercept: bool) -> list[Problem]:
         """Return the problems for rows, learnt targets and weights: one, or one for each class."""
 
-    def _training_problems(self, X: Any, y: Any, sample_weight: Any, **offsets: Any) -> list[Problem]:
+    def _training_problems(
+        self, X: TableLike, y: TargetValues, sample_weight: RowNumbers, **offsets: RowNumbers
+    ) -> list[Problem]:
         """Return the problems of a fit to data as the user passes it."""
         X, y, sample_weight = functions_for(X).training_data(self, X, y, sample_weight)
         if self.max_features is not None:
             require_memory(X, "max_features")
         return self._fit_problems(X, self._with_offset(X, y, **offsets), sample_weight)
 
-    def _with_offset(self, X: Any, y: Any) -> Any:
+    def _with_offset(self, X: TableLike, y: TargetValues) -> Any:
         """Return the targets. Those of regressors take offsets along."""
         return y
 
-    def _fit_problems(self, X: Any, y: Any, sample_weight: Any) -> list[Problem]:
+    def _fit_problems(self, X: TableLike, y: TargetValues, sample_weight: RowNumbers) -> list[Problem]:
         """Learn the targets and return the problems of a fit."""
         targets, weights = self._learn_targets(X, y, sample_weight)
         self._scale = None
@@ -695,7 +702,7 @@ class LinearModel(CertifiedEstimator, ABC):
             X, self._scale = self._in_units(X, weights)
         return self._problems(X, targets, weights, bool(self.fit_intercept))
 
-    def _in_units(self, X: Any, weights: Any) -> tuple[Any, np.ndarray]:
+    def _in_units(self, X: TableLike, weights: Any) -> tuple[Any, np.ndarray]:
         """Return rows with columns of norm one, and what their columns were divided by; only rows in memory change.
 
         A column whose weight must not be positive changes its sign, so that more of the bounds are ``w >= 0``.
@@ -709,7 +716,7 @@ class LinearModel(CertifiedEstimator, ABC):
         units = units @ sparse.diags_array(sign) if sparse.issparse(units) else units * sign
         return units.astype(X.dtype, copy=False), scale * sign
 
-    def _held_out(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> list[Problem]:
+    def _held_out(self, X: TableLike, y: np.ndarray, weights: np.ndarray | None) -> list[Problem]:
         """Return the problems of held-out rows, in the order of `_fit_problems` and without intercepts."""
         return self._problems(X, y, weights, intercept=False)
 

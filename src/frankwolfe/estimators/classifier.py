@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from frankwolfe.arguments.arrays import check_labels
 from frankwolfe.arguments.names import lookup, teaching
+from frankwolfe.arguments.types import ConstraintSet, Loss, RowNumbers, TableLike, TargetValues
 from frankwolfe.estimators.array_data import functions_for
 from frankwolfe.estimators.base import LinearModel, on_chunks
 from frankwolfe.estimators.streaming import StreamClassifier
@@ -42,12 +43,12 @@ class LinearClassifier(ClassifierMixin, LinearModel):
     classes_: np.ndarray
     _by_class: np.ndarray | None = None  # class weights of the last fit
 
-    def _training_data(self, X: Any, y: Any, reset: bool = True) -> tuple[Any, Any]:
+    def _training_data(self, X: TableLike, y: TargetValues, reset: bool = True) -> tuple[Any, Any]:
         if y is not None:
             check_labels("y", y)  # before scikit-learn, whose message does not say what to do
         return super()._training_data(X, y, reset)
 
-    def _together(self, loss: Any) -> bool:
+    def _together(self, loss: Loss) -> bool:
         """Return whether there is one problem with an output for each class."""
         choice = lookup("multi_class", self.multi_class, MULTI_CLASS)
         if isinstance(loss, Multinomial):
@@ -64,12 +65,12 @@ class LinearClassifier(ClassifierMixin, LinearModel):
 
     # --- problems ---
 
-    def _learn_targets(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+    def _learn_targets(self, X: TableLike, y: TargetValues, sample_weight: RowNumbers) -> tuple[Any, Any]:
         self.classes_, codes, shares = functions_for(X).encoded(y, sample_weight)
         self._by_class = self._class_weights(shares)
         return codes, self._weighted(codes, sample_weight)
 
-    def _problems(self, X: Any, y: Any, weights: Any, intercept: bool) -> list[Problem]:
+    def _problems(self, X: TableLike, y: TargetValues, weights: Any, intercept: bool) -> list[Problem]:
         loss = as_loss(self.loss)
         if loss.targets == "rows":
             raise ValueError(f"{type(loss).__name__} takes rows of numbers: a classifier needs a loss of labels")
@@ -80,7 +81,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         functions_for(X).check_copies(len(positives))
         return [self._problem(X, np.where(y == c, 1.0, -1.0), loss, weights, intercept) for c in positives]
 
-    def _held_out(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> list[Problem]:
+    def _held_out(self, X: TableLike, y: np.ndarray, weights: np.ndarray | None) -> list[Problem]:
         """Return the problems of held-out rows, without those of classes that are not in the training rows."""
         known = np.isin(y, self.classes_)
         if not known.any():
@@ -133,7 +134,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
     # --- predictions ---
 
     @on_chunks(lambda model: (None if model.coef_.shape[0] == 1 else model.coef_.shape[0], np.float64))
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: TableLike) -> Any:
         """Return the scores of the classes.
 
         Parameters
@@ -149,7 +150,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     @on_chunks(lambda model: (None, model.classes_.dtype))
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: TableLike) -> Any:
         """Return the predicted class of each sample.
 
         Parameters
@@ -166,7 +167,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
 
     @available_if(_has_probabilities)
     @on_chunks(_class_count)
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: TableLike) -> Any:
         """Return class probabilities, for ``"logistic"``, ``"multinomial"`` and ``"modified-huber"``.
 
         One-vs-rest probabilities are scaled to sum to one.
@@ -190,7 +191,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
 
     @available_if(_has_probabilities)
     @on_chunks(_class_count)
-    def predict_log_proba(self, X: Any) -> Any:
+    def predict_log_proba(self, X: TableLike) -> Any:
         """Return the logarithms of `predict_proba`.
 
         Parameters
@@ -205,7 +206,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: TableLike, y: TargetValues, sample_weight: RowNumbers = None) -> float:
         """Return the accuracy: the share of samples whose class is predicted. Workers count it for dask collections.
 
         Parameters
@@ -326,8 +327,8 @@ class FrankWolfeClassifier(StreamClassifier, LinearClassifier):
     @teaching
     def __init__(
         self,
-        loss: Any = "logistic",
-        constraint: Any = "l1",
+        loss: Loss = "logistic",
+        constraint: ConstraintSet = "l1",
         radius: float | str | None = "auto",
         *,
         bounds: Any = None,

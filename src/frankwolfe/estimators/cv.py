@@ -14,6 +14,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from frankwolfe.advice import on_radius
 from frankwolfe.arguments.names import lookup, teaching
+from frankwolfe.arguments.types import ConstraintSet, Loss, RowNumbers, TableLike, TargetValues
 from frankwolfe.estimators.array_data import training_data
 from frankwolfe.estimators.base import LinearModel
 from frankwolfe.estimators.classifier import LinearClassifier
@@ -39,7 +40,7 @@ class RadiusSearch(LinearModel):
     warm_start = False
     radius = "auto"  # the path sets it
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
+    def fit(self, X: TableLike, y: TargetValues = None, sample_weight: RowNumbers = None, **params: Any) -> Self:
         """Choose the radius by cross-validation, then fit the model with it to all data.
 
         Parameters
@@ -47,7 +48,7 @@ class RadiusSearch(LinearModel):
         X : array, sparse matrix or data frame of shape (n, d)
             Training data.
         y : array of shape (n,), or (n, outputs)
-            Targets: classes, of any type that sorts, or numbers.
+            TargetValues: classes, of any type that sorts, or numbers.
         sample_weight : array of shape (n,), optional
             Non-negative weights; only their proportions matter. Scores are weighted too.
         **params : dict
@@ -59,7 +60,9 @@ class RadiusSearch(LinearModel):
         """
         return self._search(X, y, sample_weight, params)
 
-    def _search(self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any], **offsets: Any) -> Self:
+    def _search(
+        self, X: TableLike, y: TargetValues, sample_weight: RowNumbers, params: dict[str, Any], **offsets: RowNumbers
+    ) -> Self:
         """Choose the radius and fit the model with it."""
         lookup("rule", self.rule, {"best": "best", "1se": "1se"})
         routed = self._routed("fit", sample_weight, params)
@@ -123,7 +126,7 @@ class RadiusSearch(LinearModel):
         return super()._set(d, outputs).with_radius(max(DEFAULT_RADIUS, 2.0 * self._least))
 
     @single_threaded
-    def _fold(self, X: Any, y: np.ndarray, weights: Any, train: Any, test: Any, scoring: dict) -> list[float]:
+    def _fold(self, X: TableLike, y: np.ndarray, weights: Any, train: Any, test: Any, scoring: dict) -> list[float]:
         """Return the scores on the test rows along the path of the training rows."""
         model, scorer = self._for_fold(), self._scorer()
         of_train, of_test = (None if weights is None else weights[rows] for rows in (train, test))
@@ -155,7 +158,7 @@ class RadiusSearch(LinearModel):
             default = make_scorer(d2_tweedie_score, power=loss.power)
         return check_scoring(self, self.scoring or default)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> float:
+    def score(self, X: TableLike, y: TargetValues, sample_weight: RowNumbers = None, **params: Any) -> float:
         """Return the score by ``scoring``; accuracy or R2 by default.
 
         Parameters
@@ -175,7 +178,7 @@ class RadiusSearch(LinearModel):
         """
         return self._scorer()(self, X, y, **self._routed("score", sample_weight, params).scorer.score)
 
-    def _routed(self, method: str, sample_weight: Any, params: dict[str, Any]) -> Bunch:
+    def _routed(self, method: str, sample_weight: RowNumbers, params: dict[str, Any]) -> Bunch:
         """Return the parameters of the splitter and of the scorer."""
         if get_config()["enable_metadata_routing"]:
             return process_routing(self, method, sample_weight=sample_weight, **params)
@@ -312,8 +315,8 @@ class FrankWolfeClassifierCV(RadiusSearch, LinearClassifier):
     @teaching
     def __init__(
         self,
-        loss: Any = "logistic",
-        constraint: Any = "l1",
+        loss: Loss = "logistic",
+        constraint: ConstraintSet = "l1",
         *,
         radii: Any = 30,
         cv: Any = None,
@@ -405,8 +408,8 @@ class FrankWolfeRegressorCV(RadiusSearch, SignedRegressor):
     @teaching
     def __init__(
         self,
-        loss: Any = "squared",
-        constraint: Any = "l1",
+        loss: Loss = "squared",
+        constraint: ConstraintSet = "l1",
         *,
         radii: Any = 30,
         cv: Any = None,
@@ -443,12 +446,12 @@ class FrankWolfeRegressorCV(RadiusSearch, SignedRegressor):
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: TableLike,
+        y: TargetValues = None,
+        sample_weight: RowNumbers = None,
         *,
-        offset: Any = None,
-        exposure: Any = None,
+        offset: RowNumbers = None,
+        exposure: RowNumbers = None,
         **params: Any,
     ) -> Self:
         """Choose the radius by cross-validation, then fit the model with it to all data.
@@ -458,7 +461,7 @@ class FrankWolfeRegressorCV(RadiusSearch, SignedRegressor):
         X : array, sparse matrix or data frame of shape (n, d)
             Training data.
         y : array of shape (n,), or (n, outputs)
-            Targets.
+            TargetValues.
         sample_weight : array of shape (n,), optional
             Non-negative weights; only their proportions matter. Scores are weighted too.
         offset, exposure : array of shape (n,), optional
@@ -473,7 +476,14 @@ class FrankWolfeRegressorCV(RadiusSearch, SignedRegressor):
         return self._search(X, y, sample_weight, params, offset=offset, exposure=exposure)
 
     def score(
-        self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None, exposure: Any = None, **params: Any
+        self,
+        X: TableLike,
+        y: TargetValues,
+        sample_weight: RowNumbers = None,
+        *,
+        offset: RowNumbers = None,
+        exposure: RowNumbers = None,
+        **params: Any,
     ) -> float:
         """Return the score by ``scoring``; by default R2 or, for a log link, D2.
 

@@ -17,6 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from frankwolfe.arguments.arrays import check_exposure, numeric_frame
+from frankwolfe.arguments.types import Loss, RowNumbers, TableLike, TargetValues
 from frankwolfe.cluster.loading import client_at_hand, column_array, is_frame, mapped_partitions
 from frankwolfe.cluster.target_survey import survey_targets
 from frankwolfe.estimators import array_data
@@ -30,7 +31,7 @@ LEFT_BEHIND = ("result_", "_ends", "_streams", "cv_results_", "scores_", "featur
 """Attributes that are not sent to workers. Feature names are checked before."""
 
 
-def training_data(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+def training_data(model: Any, X: TableLike, y: TargetValues, sample_weight: RowNumbers) -> tuple[Any, Any, Any]:
     """Return the arguments of `fit` as dask collections, checked as far as possible without loading rows."""
     if y is None:
         raise ValueError("y is missing: pass the targets, a dask array or series with the chunks of X")
@@ -41,7 +42,7 @@ def training_data(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, 
     return X, _column("y", y, X), weights
 
 
-def _check_columns(model: Any, X: Any, reset: bool) -> None:
+def _check_columns(model: Any, X: TableLike, reset: bool) -> None:
     """Set the number and names of the features or, without `reset`, compare them with those of the fit."""
     framed = type(X).__name__ == "DataFrame"
     if not framed and not isinstance(X, da.Array):
@@ -54,7 +55,7 @@ def _check_columns(model: Any, X: Any, reset: bool) -> None:
     validate_data(model, head, reset=reset, skip_check_array=True)
 
 
-def _column(name: str, values: Any, X: Any) -> Any:
+def _column(name: str, values: Any, X: TableLike) -> Any:
     """Return targets or weights as a dask array, with the chunks of the rows if these are known."""
     known = not is_frame(X) and not np.isnan(X.chunks[0]).any()
     if dask.is_dask_collection(values):
@@ -72,7 +73,7 @@ def _column(name: str, values: Any, X: Any) -> Any:
     return array.rechunk({0: X.chunks[0]})
 
 
-def one_column(y: Any) -> Any:
+def one_column(y: TargetValues) -> Any:
     """Return targets of one output as a vector, lazily."""
     if y.ndim == 2 and y.shape[1] == 1:
         return y[:, 0]
@@ -84,7 +85,7 @@ def one_column(y: Any) -> Any:
 # --- classes ----------------------------------------------------------------------------------------------------------
 
 
-def encoded(y: Any, sample_weight: Any) -> tuple[np.ndarray, Any, np.ndarray]:
+def encoded(y: TargetValues, sample_weight: RowNumbers) -> tuple[np.ndarray, Any, np.ndarray]:
     """Return the classes, the code of each target's class as a lazy dask array, and the total weight of each class."""
     y = one_column(y)
     found = survey_targets(y, sample_weight)
@@ -94,7 +95,7 @@ def encoded(y: Any, sample_weight: Any) -> tuple[np.ndarray, Any, np.ndarray]:
     return found.values, y.map_blocks(_codes, found.values, dtype=np.float64, meta=np.empty(0)), found.weights
 
 
-def _codes(y: Any, classes: np.ndarray) -> np.ndarray:
+def _codes(y: TargetValues, classes: np.ndarray) -> np.ndarray:
     return np.searchsorted(classes, np.asarray(y)).astype(np.float64)
 
 
@@ -115,7 +116,7 @@ def check_copies(problems: int) -> None:
 # --- chunk by chunk ---------------------------------------------------------------------------------------------------
 
 
-def _mapped(X: Any, function: Any, columns: int | None, dtype: Any) -> Any:
+def _mapped(X: TableLike, function: Any, columns: int | None, dtype: Any) -> Any:
     """Apply a function to each chunk and return a lazy dask array with `columns` columns; None for a vector."""
     if is_frame(X):
         return mapped_partitions(X, function, columns, dtype)
@@ -126,7 +127,7 @@ def _mapped(X: Any, function: Any, columns: int | None, dtype: Any) -> Any:
     return X.map_blocks(function, chunks=(X.chunks[0], (columns,)), dtype=dtype, meta=meta)
 
 
-def signed(columns: Any, X: Any) -> Any:
+def signed(columns: Any, X: TableLike) -> Any:
     """Return the rows with signed columns (`SignedColumns`), as a lazy dask array."""
     kind = np.float64 if is_frame(X) or X.dtype.kind != "f" else X.dtype
     return _mapped(X, partial(_signed_chunk, columns=columns, dtype=np.dtype(kind)), len(columns.at), kind)
@@ -141,7 +142,7 @@ def _as_block(chunk: Any) -> Any:
     return chunk if sparse.issparse(chunk) else np.asarray(numeric_frame(chunk))
 
 
-def predicted(model: Any, X: Any, method: Callable, shape: Callable[[Any], tuple]) -> Any:
+def predicted(model: Any, X: TableLike, method: Callable, shape: Callable[[Any], tuple]) -> Any:
     """Apply a prediction method of a fitted model to all rows, as a lazy dask array.
 
     Workers get a copy of the model without the attributes that predictions do not need.
@@ -162,7 +163,7 @@ def _answer(chunk: Any, model: Any, method: str, columns: int | None, dtype: np.
     return np.asarray(getattr(model, method)(rows), dtype=dtype)
 
 
-def offset_of(X: Any, offset: Any, exposure: Any, loss: Any) -> Any:
+def offset_of(X: TableLike, offset: RowNumbers, exposure: RowNumbers, loss: Loss) -> Any:
     """Return the offsets of the rows with the logarithm of their exposure, lazily; None if there are none."""
     found = None if offset is None else _column("offset", offset, X)
     if exposure is None:
@@ -175,19 +176,21 @@ def offset_of(X: Any, offset: Any, exposure: Any, loss: Any) -> Any:
 # --- scores -----------------------------------------------------------------------------------------------------------
 
 
-def score(model: Any, X: Any, y: Any, sample_weight: Any, method: Callable, **offsets: Any) -> float:
+def score(
+    model: Any, X: TableLike, y: TargetValues, sample_weight: RowNumbers, method: Callable, **offsets: RowNumbers
+) -> float:
     """Return the accuracy of a classifier, or R2 of a regressor, as scikit-learn's methods do."""
     return (_accuracy if is_classifier(model) else _explained)(model, X, y, sample_weight, **offsets)
 
 
-def _accuracy(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
+def _accuracy(model: Any, X: TableLike, y: TargetValues, sample_weight: RowNumbers) -> float:
     """Return the accuracy: the weighted share of rows whose class is predicted."""
     truth, weights = _truth(X, one_column(_column("y", y, X)), sample_weight)
     hits, total = _computed((weights * (model.predict(X) == truth)).sum(), weights.sum())
     return float(hits / total)
 
 
-def _explained(model: Any, X: Any, y: Any, sample_weight: Any, **offsets: Any) -> float:
+def _explained(model: Any, X: TableLike, y: TargetValues, sample_weight: RowNumbers, **offsets: RowNumbers) -> float:
     """Return R2, the explained share of the variance, as the mean over the outputs; for log links of the deviance.
 
     The mean of the targets is computed first: sums of squares about it do not cancel, however large it is.
@@ -206,7 +209,7 @@ def _explained(model: Any, X: Any, y: Any, sample_weight: Any, **offsets: Any) -
     return float(scores.mean())
 
 
-def _truth(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+def _truth(X: TableLike, y: TargetValues, sample_weight: RowNumbers) -> tuple[Any, Any]:
     """Return the targets, and the weight of each row as a dask array."""
     if sample_weight is not None:
         return y, _column("sample_weight", sample_weight, X)

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from frankwolfe.arguments.arrays import as_raw_weights, checked_sparse
 from frankwolfe.arguments.names import teaching
+from frankwolfe.arguments.types import Loss, RowNumbers, TableLike, TargetValues
 from frankwolfe.completion import completion_problem
 from frankwolfe.estimators.base import CertifiedEstimator
 from frankwolfe.losses import Squared, as_loss
@@ -125,7 +126,7 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
         radius: float | str = "auto",
         *,
         columns: tuple[int, int] | tuple[str, str] = (0, 1),
-        loss: Any = "squared",
+        loss: Loss = "squared",
         offsets: bool = True,
         damping: float = 5.0,
         method: Any = "auto",
@@ -152,7 +153,7 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
     def _n_features_out(self) -> int:
         return self.rank_
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MatrixCompletion":
+    def fit(self, X: TableLike, y: TargetValues = None, sample_weight: RowNumbers = None) -> "MatrixCompletion":
         """Fit offsets and factors.
 
         Parameters
@@ -195,7 +196,7 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
         self.row_factors_, self.column_factors_ = left * np.sqrt(sizes), right * np.sqrt(sizes)
         return self
 
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> Entries:
+    def _read(self, X: TableLike, y: TargetValues, sample_weight: RowNumbers) -> Entries:
         """Return the entries, from pairs of ids or from a sparse matrix."""
         if sparse.issparse(X):
             if y is not None:
@@ -218,14 +219,14 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
             raise ValueError(f"columns must be two different columns of X, got {self.columns!r}")
         return [_plain(X[:, number]) for number in at]
 
-    def _known(self, X: Any) -> list[np.ndarray]:
+    def _known(self, X: TableLike) -> list[np.ndarray]:
         """Return the indices of the row and column ids, -1 for those never seen."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=None, reset=False)
         seen = (self.row_ids_, self.column_ids_)
         return [_places(ids, column) for ids, column in zip(seen, self._ids(X), strict=True)]
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: TableLike) -> np.ndarray:
         """Return predicted entries; for ids never seen, the mean and the known offset.
 
         Parameters
@@ -248,7 +249,7 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
             + np.where(row_seen & column_seen, products, 0.0)
         )
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: TableLike) -> np.ndarray:
         """Return the factors of the rows (users) in the pairs; zeros for those never seen.
 
         Parameters

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from frankwolfe.arguments.arrays import as_raw_weights
 from frankwolfe.arguments.names import teaching
+from frankwolfe.arguments.types import RowNumbers, TargetValues
 from frankwolfe.estimators.base import CertifiedEstimator
 from frankwolfe.losses.mixture import Mixture
 from frankwolfe.problem import Problem
@@ -64,7 +65,12 @@ class ProbabilityMixer(CertifiedEstimator):
         super().__init__("auto", tol, max_passes, None, n_jobs, verbose)
 
     def fit(
-        self, probabilities: Sequence[Any], y: Any, sample_weight: Any = None, *, classes: Sequence[Any] | None = None
+        self,
+        probabilities: Sequence[Any],
+        y: TargetValues,
+        sample_weight: RowNumbers = None,
+        *,
+        classes: Sequence[Any] | None = None,
     ) -> Self:
         """Find the weights.
 

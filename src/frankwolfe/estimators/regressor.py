@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from frankwolfe.advice import advice_on
 from frankwolfe.arguments.names import teaching
+from frankwolfe.arguments.types import ConstraintSet, Loss, RowNumbers, TableLike, TargetValues
 from frankwolfe.estimators.array_data import functions_for
 from frankwolfe.estimators.base import Checkpoint, LinearModel, Solution, on_chunks
 from frankwolfe.estimators.streaming import StreamRegressor
@@ -42,12 +43,12 @@ class LinearRegressor(RegressorMixin, LinearModel):
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: TableLike,
+        y: TargetValues = None,
+        sample_weight: RowNumbers = None,
         *,
-        offset: Any = None,
-        exposure: Any = None,
+        offset: RowNumbers = None,
+        exposure: RowNumbers = None,
         checkpoint: Checkpoint = None,
     ) -> Self:
         """Fit the model.
@@ -59,7 +60,7 @@ class LinearRegressor(RegressorMixin, LinearModel):
             The chunks of a dask array or data frame are loaded by the workers of the cluster and stay there; targets,
             weights, offsets and exposures must have the same chunks (docs/cluster.md).
         y : array of shape (n,), or (n, outputs)
-            Targets.
+            TargetValues.
         sample_weight : array of shape (n,), optional
             Non-negative weights; only their proportions matter.
         offset : array of shape (n,), optional
@@ -81,7 +82,9 @@ class LinearRegressor(RegressorMixin, LinearModel):
         self._solve(problems, checkpoint)
         return self
 
-    def _with_offset(self, X: Any, y: Any, offset: Any = None, exposure: Any = None) -> Any:
+    def _with_offset(
+        self, X: TableLike, y: TargetValues, offset: RowNumbers = None, exposure: RowNumbers = None
+    ) -> Any:
         """Return targets with offsets as imaginary parts, so that folds split them together."""
         shift = functions_for(X).offset_of(X, offset, exposure, as_loss(self.loss))
         if shift is None:
@@ -90,23 +93,23 @@ class LinearRegressor(RegressorMixin, LinearModel):
             raise ValueError(f"offset goes with one output, and y has {y.shape[1]} columns")
         return (y[:, 0] if y.ndim > 1 else y) + 1j * shift
 
-    def _learn_targets(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+    def _learn_targets(self, X: TableLike, y: TargetValues, sample_weight: RowNumbers) -> tuple[Any, Any]:
         self._target_shape = y.shape[1:]
         return y, sample_weight
 
-    def _problems(self, X: Any, y: Any, weights: Any, intercept: bool) -> list[Problem]:
+    def _problems(self, X: TableLike, y: TargetValues, weights: Any, intercept: bool) -> list[Problem]:
         y = self._targets(y)
         return [self._problem(X, y, loss, weights, intercept) for loss in self._losses_for(X, y)]
 
-    def _losses_for(self, X: Any, y: Any) -> list[Any]:
+    def _losses_for(self, X: TableLike, y: TargetValues) -> list[Any]:
         """Return the loss of each problem; there is one, unless a model says otherwise."""
         return [self._loss_for(y)]
 
-    def _targets(self, y: Any) -> Any:
+    def _targets(self, y: TargetValues) -> Any:
         """Return the targets in the shape of the loss: a vector for one output."""
         return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
 
-    def _loss_for(self, y: Any) -> Any:
+    def _loss_for(self, y: TargetValues) -> Any:
         """Return the loss for targets of one output or of several."""
         loss = as_loss(self.loss)
         if loss.targets in ("labels", "classes"):
@@ -127,7 +130,7 @@ class LinearRegressor(RegressorMixin, LinearModel):
         intercept = np.broadcast_to(np.ravel(found.intercept), shape or 1)
         self.intercept_ = intercept.copy() if shape else float(intercept[0])
 
-    def predict(self, X: Any, *, offset: Any = None, exposure: Any = None) -> Any:
+    def predict(self, X: TableLike, *, offset: RowNumbers = None, exposure: RowNumbers = None) -> Any:
         """Return the predicted targets: for losses with a log link means, ``exp(X coef_' + intercept_)``.
 
         Parameters
@@ -148,13 +151,21 @@ class LinearRegressor(RegressorMixin, LinearModel):
         return found * np.exp(shift) if loss.log_link else found + shift
 
     @on_chunks(lambda model: (*(model._target_shape or (None,)), np.float64))
-    def _predicted(self, X: Any) -> Any:
+    def _predicted(self, X: TableLike) -> Any:
         """Return predictions without offsets."""
         scores = functions_for(X).scores(self, X)
         scores = scores if self._target_shape else scores[:, 0]
         return np.exp(scores) if as_loss(self.loss).log_link else scores
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None, exposure: Any = None) -> float:
+    def score(
+        self,
+        X: TableLike,
+        y: TargetValues,
+        sample_weight: RowNumbers = None,
+        *,
+        offset: RowNumbers = None,
+        exposure: RowNumbers = None,
+    ) -> float:
         """Return R2, the share of the targets' variance that is explained. Workers sum it for dask collections.
 
         For the losses ``"poisson"``, ``"gamma"`` and ``"tweedie"`` it is D2, the share of the deviance.
@@ -178,7 +189,7 @@ class LinearRegressor(RegressorMixin, LinearModel):
         given = {"offset": offset, "exposure": exposure}
         return functions_for(X).score(self, X, y, sample_weight, self._explained, **given)
 
-    def _explained(self, X: Any, y: Any, sample_weight: Any, **offsets: Any) -> float:
+    def _explained(self, X: TableLike, y: TargetValues, sample_weight: RowNumbers, **offsets: RowNumbers) -> float:
         """Return R2 or D2, for rows in memory."""
         loss, found = as_loss(self.loss), self.predict(X, **offsets)
         if not loss.log_link:
@@ -283,7 +294,7 @@ class SignedRegressor(LinearRegressor):
             model.radius = DEFAULT_RADIUS
         return model, replace(result, x=columns.gather(result.x))
 
-    def _problems(self, X: Any, y: Any, weights: Any, intercept: bool) -> list[Problem]:
+    def _problems(self, X: TableLike, y: TargetValues, weights: Any, intercept: bool) -> list[Problem]:
         columns = self._signed_columns()
         rows = X if columns is None else functions_for(X).signed(columns, X)
         return super()._problems(rows, y, weights, intercept)
@@ -421,8 +432,8 @@ class FrankWolfeRegressor(StreamRegressor, SignedRegressor):
     @teaching
     def __init__(
         self,
-        loss: Any = "squared",
-        constraint: Any = "l1",
+        loss: Loss = "squared",
+        constraint: ConstraintSet = "l1",
         radius: float | str | None = "auto",
         *,
         signs: Any = None,
@@ -490,7 +501,7 @@ class FrankWolfeRegressor(StreamRegressor, SignedRegressor):
             raise ValueError("crossing=False goes with method='auto' and without max_features: leave them out")
         return True
 
-    def _learn_targets(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+    def _learn_targets(self, X: TableLike, y: TargetValues, sample_weight: RowNumbers) -> tuple[Any, Any]:
         self._joint()
         if self.quantiles is None:
             return super()._learn_targets(X, y, sample_weight)
@@ -499,7 +510,7 @@ class FrankWolfeRegressor(StreamRegressor, SignedRegressor):
         self._target_shape = (len(self._checked_quantiles()),)
         return (functions_for(X).one_column(y) if y.ndim > 1 else y), sample_weight
 
-    def _losses_for(self, X: Any, y: Any) -> list[Any]:
+    def _losses_for(self, X: TableLike, y: TargetValues) -> list[Any]:
         if self.quantiles is None:
             return super()._losses_for(X, y)
         if self._joint():
@@ -542,13 +553,13 @@ class FrankWolfeRegressor(StreamRegressor, SignedRegressor):
             return super()._output_names(count)
         return [f"quantile {quantile:g}" for quantile in self._checked_quantiles()]
 
-    def _explained(self, X: Any, y: Any, sample_weight: Any, **offsets: Any) -> float:
+    def _explained(self, X: TableLike, y: TargetValues, sample_weight: RowNumbers, **offsets: RowNumbers) -> float:
         if self.quantiles is None:
             return super()._explained(X, y, sample_weight, **offsets)
         columns = zip(self._checked_quantiles(), self.predict(X, **offsets).T, strict=True)
         return float(np.mean([d2_pinball_score(y, z, sample_weight=sample_weight, alpha=q) for q, z in columns]))
 
-    def predict(self, X: Any, *, offset: Any = None, exposure: Any = None) -> Any:
+    def predict(self, X: TableLike, *, offset: RowNumbers = None, exposure: RowNumbers = None) -> Any:
         """Return the predicted targets, as `LinearRegressor.predict`; of several quantiles, a column for each.
 
         Parameters
@@ -568,7 +579,7 @@ class FrankWolfeRegressor(StreamRegressor, SignedRegressor):
         return super().predict(X, offset=offset, exposure=exposure)
 
     @available_if(_learns_streams)
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: TableLike, y: TargetValues, sample_weight: RowNumbers = None) -> Self:
         """Learn a chunk of rows, as `StreamRegressor.partial_fit` says; not with ``quantiles``.
 
         Parameters
@@ -587,7 +598,7 @@ class FrankWolfeRegressor(StreamRegressor, SignedRegressor):
         return super().partial_fit(X, y, sample_weight)
 
     def _own_problem(
-        self, X: Any, y: Any, sample_weight: Any, offsets: dict[str, Any]
+        self, X: TableLike, y: TargetValues, sample_weight: RowNumbers, offsets: dict[str, Any]
     ) -> tuple[Problem, Result, np.ndarray | None]:
         """Return the same for one quantile of the fit, ``quantile``."""
         given = dict(offsets)
@@ -658,7 +669,7 @@ class LowRankRegressor(StreamRegressor, LinearRegressor):
         self.fit_intercept = fit_intercept
         self.warm_start = warm_start
 
-    def _problems(self, X: Any, y: Any, weights: Any, intercept: bool) -> list[Problem]:
+    def _problems(self, X: TableLike, y: TargetValues, weights: Any, intercept: bool) -> list[Problem]:
         y = y if y.ndim == 2 else y[:, None]  # weights are a matrix even for one output
         return [self._problem(X, y, MultitaskSquared(y.shape[1]), weights, intercept)]
 

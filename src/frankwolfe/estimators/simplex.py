@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from frankwolfe.arguments.names import teaching
+from frankwolfe.arguments.types import Loss, RowNumbers, TableLike, TargetValues
 from frankwolfe.estimators.array_data import functions_for
 from frankwolfe.estimators.base import Checkpoint, LinearModel
 from frankwolfe.estimators.regressor import LinearRegressor
@@ -35,13 +36,13 @@ class TargetsRegressor(LinearRegressor):
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: TableLike,
+        y: TargetValues = None,
+        sample_weight: RowNumbers = None,
         *,
         exclude: Any = None,
-        offset: Any = None,
-        exposure: Any = None,
+        offset: RowNumbers = None,
+        exposure: RowNumbers = None,
         checkpoint: Checkpoint = None,
     ) -> Self:
         """Fit one model to each target.
@@ -51,7 +52,7 @@ class TargetsRegressor(LinearRegressor):
         X : array, sparse matrix, data frame, RowStore or dask collection of shape (n, d)
             Training data, as for `FrankWolfeRegressor`. A dask collection goes with one target.
         y : array of shape (n,), or (n, targets)
-            Targets. With the squared loss and no rules, many of them share the work.
+            TargetValues. With the squared loss and no rules, many of them share the work.
         sample_weight : array of shape (n,), optional
             Non-negative weights; only their proportions matter.
         exclude : sequence, optional
@@ -79,7 +80,7 @@ class TargetsRegressor(LinearRegressor):
         self._solve(self._fit_problems(X, y, sample_weight), checkpoint)
         return self
 
-    def _exclusions(self, exclude: Any, y: Any) -> list[np.ndarray]:
+    def _exclusions(self, exclude: Any, y: TargetValues) -> list[np.ndarray]:
         """Return the numbers of the columns that each target may not use."""
         columns = self._columns(self.n_features_in_)
         given = [exclude] if y.ndim == 1 else exclude
@@ -98,13 +99,13 @@ class TargetsRegressor(LinearRegressor):
                 raise ValueError(f"exclude[{k}] leaves no column: a target needs at least one")
         return found
 
-    def _can_share(self, X: Any) -> bool:
+    def _can_share(self, X: TableLike) -> bool:
         """Return whether `minimize_targets` can solve the problems: plain least squares over rows in memory."""
         plain = isinstance(as_loss(self.loss), Squared) and self._rules() is None and self.tol > 0
         in_memory = isinstance(X, np.ndarray) or sparse.issparse(X)
         return plain and in_memory and isinstance(self.method, str) and self.method == "auto"
 
-    def _fit_together(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> None:
+    def _fit_together(self, X: TableLike, y: np.ndarray, weights: np.ndarray | None) -> None:
         """Fit all targets at once. Those that are not certified then are solved by themselves."""
         y, weights = self._learn_targets(X, y, weights)
         Y, self._scale = y if y.ndim > 1 else y[:, None], None
@@ -123,7 +124,7 @@ class TargetsRegressor(LinearRegressor):
         self._record(results)
         self._finish([first] * len(results), results)
 
-    def _problems(self, X: Any, y: Any, weights: Any, intercept: bool) -> list[Problem]:
+    def _problems(self, X: TableLike, y: TargetValues, weights: Any, intercept: bool) -> list[Problem]:
         y = self._targets(y)
         several = y.ndim > 1
         if several:
@@ -135,7 +136,7 @@ class TargetsRegressor(LinearRegressor):
         self._left_out = None
         return problems
 
-    def _target_problem(self, X: Any, y: Any, k: int, weights: Any, intercept: bool) -> Problem:
+    def _target_problem(self, X: TableLike, y: TargetValues, k: int, weights: Any, intercept: bool) -> Problem:
         """Return the problem of one target, without the columns that it may not use."""
         self._left_out = None if self._excluded is None else self._excluded[k]
         column = y[:, k] if y.ndim > 1 else y
@@ -163,7 +164,7 @@ class TargetsRegressor(LinearRegressor):
         return zero if rules is None else rules.within(zero)
 
     def _own_problem(
-        self, X: Any, y: Any, sample_weight: Any, offsets: dict[str, Any]
+        self, X: TableLike, y: TargetValues, sample_weight: RowNumbers, offsets: dict[str, Any]
     ) -> tuple[Problem, Result, np.ndarray | None]:
         """Return the same for one target of the fit; ``target`` is its number."""
         given = dict(offsets)
@@ -239,7 +240,7 @@ class SimplexRegressor(StreamRegressor, TargetsRegressor):
     @teaching
     def __init__(
         self,
-        loss: Any = "squared",
+        loss: Loss = "squared",
         *,
         bounds: Any = None,
         conditions: Any = None,
@@ -261,7 +262,9 @@ class SimplexRegressor(StreamRegressor, TargetsRegressor):
         self.fit_intercept = fit_intercept
         self.warm_start = warm_start
 
-    def uniqueness(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: int | None = None) -> Uniqueness:
+    def uniqueness(
+        self, X: TableLike, y: TargetValues = None, sample_weight: RowNumbers = None, *, target: int | None = None
+    ) -> Uniqueness:
         """Return whether the weights are the only best ones, and if not, between which columns they can be exchanged.
 
         With more donors than periods a synthetic control often has many best weights, and the donors that an answer
@@ -304,7 +307,7 @@ class SimplexRegressor(StreamRegressor, TargetsRegressor):
         exact = minimize(problem, x0=result.x, tol=EXACT, max_passes=1000, trace=0, n_threads=1)
         return uniqueness_of(problem, exact.x if exact.gap < result.gap else result.x, excluded, list(names))
 
-    def _learn_targets(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+    def _learn_targets(self, X: TableLike, y: TargetValues, sample_weight: RowNumbers) -> tuple[Any, Any]:
         single = y.ndim > 1 and y.shape[1] == 1  # one column is one target, whose weights are a vector
         return super()._learn_targets(X, functions_for(X).one_column(y) if single else y, sample_weight)
 
@@ -360,7 +363,7 @@ class NonNegativeRegressor(StreamRegressor, TargetsRegressor):
     def __init__(
         self,
         radius: float | None = None,
-        loss: Any = "squared",
+        loss: Loss = "squared",
         *,
         bounds: Any = None,
         conditions: Any = None,

@@ -7,6 +7,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from frankwolfe.arguments.arrays import check_labels
+from frankwolfe.arguments.types import RowNumbers, TableLike, TargetValues
 from frankwolfe.compile.part import short
 from frankwolfe.estimators.array_data import checked_weights
 from frankwolfe.estimators.base import LinearModel, Solution
@@ -37,14 +38,14 @@ class StreamLearner(LinearModel):
         """Whether neither `fit` nor `partial_fit` was called before."""
         return self._streams is None and self._ends is None
 
-    def _chunk(self, X: Any, y: Any) -> tuple[Any, Any]:
+    def _chunk(self, X: TableLike, y: TargetValues) -> tuple[Any, Any]:
         """Return the checked rows and targets of a chunk."""
         require_memory(X, "partial_fit", "call it for each chunk in turn, or use fit, which leaves the rows there")
         if self.max_features is not None:
             raise ValueError("max_features needs all rows at once, but partial_fit has only a chunk of them: use fit")
         return self._training_data(X, y, reset=self._is_new)
 
-    def _learn_rows(self, X: Any, targets: np.ndarray, weights: np.ndarray | None) -> None:
+    def _learn_rows(self, X: TableLike, targets: np.ndarray, weights: np.ndarray | None) -> None:
         """Learn a chunk of checked rows; rows of weight zero are left out."""
         if weights is not None and not weights.all():
             kept = weights > 0.0
@@ -119,7 +120,7 @@ class StreamClassifier(StreamLearner):
     class_weight: Any
     classes_: np.ndarray
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: TableLike, y: TargetValues, classes: Any = None, sample_weight: RowNumbers = None) -> Self:
         """Learn a chunk of rows in their order, continuing from earlier chunks or from `fit`.
 
         Parameters
@@ -161,7 +162,7 @@ class StreamClassifier(StreamLearner):
         if strange.size:
             raise ValueError(f"y has the class {strange.tolist()[0]!r}, but the classes are {known.tolist()}")
         self.classes_ = known
-        codes, weights = np.searchsorted(known, y), checked_weights(sample_weight, X)
+        codes, weights = np.asarray(np.searchsorted(known, y)), checked_weights(sample_weight, X)
         if self.class_weight is not None:
             by_class = self._given_class_weights()[codes]
             weights = by_class if weights is None else weights * by_class
@@ -183,7 +184,7 @@ class StreamRegressor(StreamLearner):
 
     _target_shape: tuple[int, ...]
 
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: TableLike, y: TargetValues, sample_weight: RowNumbers = None) -> Self:
         """Learn a chunk of rows in their order, continuing from earlier chunks or from `fit`.
 
         Parameters

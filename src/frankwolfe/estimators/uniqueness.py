@@ -20,6 +20,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import qr
 
+from frankwolfe.arguments.types import TableLike
 from frankwolfe.problem import Problem
 
 ROUNDING = 1e-13
@@ -125,7 +126,7 @@ def uniqueness_of(problem: Problem, w: np.ndarray, excluded: np.ndarray, names: 
     return Uniqueness(False, [[names[j] for j in group] for group in ordered], other, max(other_gap, 0.0), never)
 
 
-def _lengths(X: Any, k: int, p: np.ndarray, means: np.ndarray) -> np.ndarray:
+def _lengths(X: TableLike, k: int, p: np.ndarray, means: np.ndarray) -> np.ndarray:
     """Return the norms of the columns' differences from column ``k``."""
     one = X[:, [k]].toarray().ravel() if sparse.issparse(X) else np.asarray(X[:, k], dtype=np.float64)
     if sparse.issparse(X):
@@ -134,7 +135,7 @@ def _lengths(X: Any, k: int, p: np.ndarray, means: np.ndarray) -> np.ndarray:
     return np.sqrt(p @ (X - means - (one - means[k])[:, None]) ** 2)
 
 
-def _blur(X: Any, p: np.ndarray, errors: np.ndarray, means: np.ndarray) -> np.ndarray:
+def _blur(X: TableLike, p: np.ndarray, errors: np.ndarray, means: np.ndarray) -> np.ndarray:
     """Return bounds on the rounding of differences of entries of the gradient."""
     terms = abs(X).T @ (p * np.abs(errors)) + np.abs(means) * (p @ np.abs(errors))
     return ROUNDING * (terms + terms.max(initial=0.0))

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from frankwolfe.arguments.types import Loss, TableLike
 from frankwolfe.io.csv_parquet import ADVICE, Columns
 from frankwolfe.io.streams import kind_of, refusing_damage, require_file
 from frankwolfe.io.svmlight import read_svmlight
@@ -53,7 +54,7 @@ class Data(NamedTuple):
         Known parts of the predictions, and factors of the means.
     """
 
-    X: Any
+    X: TableLike
     features: Features
     targets: np.ndarray | None
     weights: np.ndarray | None
@@ -258,7 +259,7 @@ def _refuse_mixture(targets: np.ndarray, classes: np.ndarray, place: Callable[[i
 
 
 def encoded(
-    targets: np.ndarray, loss: Any, loss_name: str, place: Callable[[int], str], classes: np.ndarray | None = None
+    targets: np.ndarray, loss: Loss, loss_name: str, place: Callable[[int], str], classes: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Encode targets for a loss. Raise ValueError if the loss does not accept them.
 

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from frankwolfe.arguments.arrays import as_dense, checked_sparse, column_names
 from frankwolfe.arguments.names import nearest
+from frankwolfe.arguments.types import TableLike
 
 SHOWN = 5
 """Number of names that a message lists."""
@@ -93,7 +94,7 @@ def _rows(rows: np.ndarray) -> str:
     return f"row{'s' * (rows.size > 1)} {shown}{', ...' if rows.size > 3 else ''}"
 
 
-def as_table(X: Any, names: Sequence[str] | None, number: int, words: Collection[int] = ()) -> Table:
+def as_table(X: TableLike, names: Sequence[str] | None, number: int, words: Collection[int] = ()) -> Table:
     """Return the columns that a model reads: by name if they have names, else by position.
 
     Parameters
@@ -134,13 +135,13 @@ def as_table(X: Any, names: Sequence[str] | None, number: int, words: Collection
     return Table(_floats(X[kept]) if kept else np.empty((len(X), 0)), found)
 
 
-def _sparse(X: Any, words: Collection[int]) -> sparse.csr_array:
+def _sparse(X: TableLike, words: Collection[int]) -> sparse.csr_array:
     if words:
         raise TypeError("X is a sparse matrix, but the model reads columns of words: pass a data frame")
     return sparse.csr_array(checked_sparse("X", X), dtype=np.float64)
 
 
-def _floats(X: Any) -> np.ndarray:
+def _floats(X: TableLike) -> np.ndarray:
     """Return numbers as float64 in C order, or raise an error.
 
     Products round differently in other layouts, and equal rows should have equal scores.
@@ -151,7 +152,7 @@ def _floats(X: Any) -> np.ndarray:
     return array
 
 
-def _checked(X: Any, number: int) -> Any:
+def _checked(X: TableLike, number: int) -> Any:
     if len(X.shape) != 2 or X.shape[1] != number:
         raise ValueError(f"X must have {number} columns, as the model has; got shape {tuple(X.shape)}")
     return X

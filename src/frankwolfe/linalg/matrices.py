@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from frankwolfe.arguments.types import Matrix
 from frankwolfe.linalg.threads import ROOM, scratch
 
 PAIR_BUDGET = 2e9
@@ -15,7 +16,7 @@ def _dense_vector(values: Any) -> np.ndarray:
     return np.asarray(values.toarray() if sparse.issparse(values) else values, dtype=np.float64).ravel()
 
 
-def _norms(X: Any, p: float, axis: int) -> np.ndarray:
+def _norms(X: Matrix, p: float, axis: int) -> np.ndarray:
     size = abs(X)
     if p == 1:
         return _dense_vector(size.sum(axis=axis, dtype=np.float64))
@@ -26,7 +27,7 @@ def _norms(X: Any, p: float, axis: int) -> np.ndarray:
     return _dense_vector(size.max(axis=axis))
 
 
-def column_norms(X: Any, p: float) -> np.ndarray:
+def column_norms(X: Matrix, p: float) -> np.ndarray:
     """Return the l_p norm of every column, for p = 1, 2 or inf.
 
     Examples
@@ -37,17 +38,17 @@ def column_norms(X: Any, p: float) -> np.ndarray:
     return _norms(X, p, axis=0)
 
 
-def row_norms(X: Any, p: float) -> np.ndarray:
+def row_norms(X: Matrix, p: float) -> np.ndarray:
     """Return the l_p norm of every row, for p = 1, 2 or inf."""
     return _norms(X, p, axis=1)
 
 
-def weighted_row_sums(X: Any, width: np.ndarray) -> np.ndarray:
+def weighted_row_sums(X: Matrix, width: np.ndarray) -> np.ndarray:
     """Return ``sum_j |X_ij| width_j`` for every row ``i``."""
     return _dense_vector(abs(X) @ width)
 
 
-def row_ranges(X: Any, with_zero: bool = False) -> np.ndarray:
+def row_ranges(X: Matrix, with_zero: bool = False) -> np.ndarray:
     """Return the largest minus the smallest entry of every row; ``with_zero`` adds an entry of zero to each row."""
     high, low = _dense_vector(X.max(axis=1)), _dense_vector(X.min(axis=1))
     if with_zero:
@@ -55,7 +56,7 @@ def row_ranges(X: Any, with_zero: bool = False) -> np.ndarray:
     return high - low
 
 
-def spectral_norm(X: Any) -> float:
+def spectral_norm(X: Matrix) -> float:
     """Return the largest singular value."""
     if not (X.count_nonzero() if sparse.issparse(X) else X.any()):
         return 0.0
@@ -68,7 +69,7 @@ def spectral_norm(X: Any) -> float:
     return float(svds(X.astype(np.float64), k=1, v0=start, return_singular_vectors=False)[0])
 
 
-def farthest_columns(X: Any, p: float) -> tuple[float, bool]:
+def farthest_columns(X: Matrix, p: float) -> tuple[float, bool]:
     """Return the largest l_p distance of two columns (p = 1 or 2), and whether it is exact.
 
     With too many pairs to compare, it is an upper bound: the sum of the two largest norms.

@@ -19,6 +19,7 @@ To add a loss: write a class in a file of this folder, add its name to `__all__`
 from typing import Any
 
 from frankwolfe.arguments.names import lookup
+from frankwolfe.arguments.types import Loss
 from frankwolfe.compile.part import require
 from frankwolfe.losses.base import KINKED_METHODS, LOSS_METHODS, VECTOR_METHODS, completed
 from frankwolfe.losses.kinked import Hinge, Pinball
@@ -63,7 +64,7 @@ LOSSES: dict[str, type] = {
 }
 
 
-def as_loss(loss: Any) -> Any:
+def as_loss(loss: Loss) -> Any:
     """Return the loss with a given name, or a checked instance with default methods added to its class."""
     if isinstance(loss, str):
         return lookup("loss", loss, LOSSES)()
@@ -76,6 +77,6 @@ def as_loss(loss: Any) -> Any:
     return loss
 
 
-def has_dual(loss: Any) -> bool:
+def has_dual(loss: Loss) -> bool:
     """Return whether a loss is convex and has a Fenchel-Young residual, so that any slopes bound the optimum."""
     return bool(loss.convex and loss.has_residual)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from frankwolfe.arguments.types import Loss
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.part import Part, defaults_from, part, positive
 from frankwolfe.compile.verbs import (
@@ -180,7 +181,7 @@ def loss(**facts: Any) -> Callable[[type[Part]], type[Part]]:
     return made
 
 
-def _scale_checked(loss: Any) -> Any:
+def _scale_checked(loss: Loss) -> Any:
     """Return a loss after checking that the scale of its errors, if it has one, is a positive number."""
     names = {"delta", "scale", "cutoff"} & {*loss._fields}
     return loss._replace(**{name: positive(type(loss).__name__, name, getattr(loss, name)) for name in names})
@@ -200,7 +201,7 @@ class LossArrays:
         Whether to use kernels. They are always used for a loss whose methods only take numbers.
     """
 
-    def __init__(self, loss: Any, compiled: bool = False):
+    def __init__(self, loss: Loss, compiled: bool = False):
         self.loss, self.compiled = loss, compiled or not loss.takes_arrays
 
     def value(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -257,7 +258,7 @@ class LossArrays:
         return found
 
 
-def many(loss: Any) -> LossArrays:
+def many(loss: Loss) -> LossArrays:
     """Return a loss as `LossArrays`: itself if it is one, else with NumPy if its methods take arrays."""
     return loss if isinstance(loss, LossArrays) else LossArrays(loss)
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frankwolfe.arguments.types import ConstraintSet
 from frankwolfe.compile.part import FIXED, Part, defaults_from, finite, part, positive, require
 from frankwolfe.compile.verbs import routine
 from frankwolfe.problem.requirements import IN_MEMORY, NO_SIDE, ONE_PROCESS, ROWS_AGAIN, SMOOTH_LOSS, WHOLE_ATOMS
@@ -140,7 +141,7 @@ class Setting(NamedTuple):
     samples: Any
     batch_size: int
     w: np.ndarray
-    constraint: Any
+    constraint: ConstraintSet
     remembered: dict[str, np.ndarray] = {}  # noqa: RUF012 - never written to
     steps: int = 0
     generator: Any = None

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from frankwolfe.arguments.names import lookup
+from frankwolfe.arguments.types import MethodPart
 from frankwolfe.methods import steps
 from frankwolfe.methods.base import accept
 from frankwolfe.methods.directions import Away, BlendedPairwise, Pairwise, Toward
@@ -47,9 +48,9 @@ class Method(NamedTuple):
     'sfw, 1/(t+1)'
     """
 
-    estimate: Any
-    direction: Any = Toward()
-    step: Any = OpenLoop()
+    estimate: MethodPart
+    direction: MethodPart = Toward()
+    step: MethodPart = OpenLoop()
     batch_size: int | float | Callable[[int], int] = 1
     name: str = "custom"
     solver: str = "loop"
@@ -117,7 +118,7 @@ def pick(max_passes: float, problem: Any = None) -> Method:
     return METHODS[name]._replace(name=f"auto: {name}")
 
 
-def as_method(method: Any, step: Any = None) -> Method:
+def as_method(method: Any, step: MethodPart = None) -> Method:
     """Return the method of that name, or the composition itself, with another step rule on request."""
     if isinstance(method, str):
         method = lookup("method", method, METHODS)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.arguments.names import lookup
+from frankwolfe.arguments.types import MethodPart
 from frankwolfe.compile.part import finite, positive
 from frankwolfe.compile.verbs import (
     active_count,
@@ -668,7 +669,7 @@ STEPS: dict[str, Any] = {
 """The rules that suit every direction, by name. `DampedStep` and `NormStep` need a direction with an active set."""
 
 
-def as_step(step: Any) -> Any:
+def as_step(step: MethodPart) -> Any:
     """Step rule from its name or from an instance."""
     if isinstance(step, str):
         return lookup("step", step, STEPS)

@@ -11,6 +11,7 @@ import numpy as np
 from frankwolfe import __version__
 from frankwolfe.arguments.arrays import as_offset
 from frankwolfe.arguments.names import warn_user
+from frankwolfe.arguments.types import ConstraintSet, Loss, RowNumbers, TableLike
 from frankwolfe.compile.part import short
 from frankwolfe.io.read import Features
 from frankwolfe.io.tables import Table, as_table, listed
@@ -129,8 +130,8 @@ class FittedModel:
 
     weights: np.ndarray
     intercept: Any
-    loss: Any
-    constraint: Any
+    loss: Loss
+    constraint: ConstraintSet
     run: RunRecord
     classes: np.ndarray | None
     features: Features
@@ -261,7 +262,7 @@ class FittedModel:
         """
         return self.preparation.unscaled(self.weights, self.intercept)
 
-    def prepared(self, X: Any) -> Prepared:
+    def prepared(self, X: TableLike) -> Prepared:
         """Return the matrix of prepared columns, and messages about unknown categories.
 
         Parameters
@@ -277,7 +278,7 @@ class FittedModel:
         table = X if isinstance(X, Table) else as_table(X, names, self.features.number, self.preparation.categories)
         return self.preparation.apply(table, names)
 
-    def decision(self, X: Any, offset: Any = None, exposure: Any = None) -> np.ndarray:
+    def decision(self, X: TableLike, offset: RowNumbers = None, exposure: RowNumbers = None) -> np.ndarray:
         """Return ``X w + intercept + offset``: scores of the classes, or the predictions of a regression.
 
         Parameters
@@ -296,7 +297,7 @@ class FittedModel:
             warn_user(note, UserWarning)
         return self.shifted(self.scores(matrix), offset, exposure)
 
-    def shifted(self, scores: np.ndarray, offset: Any, exposure: Any) -> np.ndarray:
+    def shifted(self, scores: np.ndarray, offset: RowNumbers, exposure: RowNumbers) -> np.ndarray:
         """Return scores with offsets and logarithms of exposures added."""
         shift = as_offset(offset, exposure, self.loss, len(scores))
         if shift is None:
@@ -324,7 +325,7 @@ class FittedModel:
             raise ValueError(f"the score of row {row} is not finite: its numbers are too large")
         return found
 
-    def predict(self, X: Any, offset: Any = None, exposure: Any = None) -> np.ndarray:
+    def predict(self, X: TableLike, offset: RowNumbers = None, exposure: RowNumbers = None) -> np.ndarray:
         """Predict a class, a number, or several numbers for each row; means for losses with a log link.
 
         Parameters
@@ -348,7 +349,7 @@ class FittedModel:
             return np.exp(scores) if self.loss.log_link else scores
         return self.classes[scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0.0).astype(int)]
 
-    def probabilities(self, X: Any) -> np.ndarray:
+    def probabilities(self, X: TableLike) -> np.ndarray:
         """Return the probability of each class; for the losses ``logistic``, ``multinomial`` and ``modified-huber``.
 
         Parameters
@@ -402,7 +403,7 @@ def _check(model: FittedModel) -> None:
         raise ValueError(f"{type(model.loss).__name__} has {count or 'no'} classes, got {given}")
 
 
-def _class_count(loss: Any, outputs: int) -> int:
+def _class_count(loss: Loss, outputs: int) -> int:
     """Return the number of classes that a model predicts; 0 for a regression."""
     return 2 if loss.targets == "labels" else outputs if loss.targets == "classes" else 0
 

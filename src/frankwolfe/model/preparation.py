@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.arguments.arrays import as_weights
+from frankwolfe.arguments.types import TableLike
 from frankwolfe.io.tables import Table, listed
 from frankwolfe.linalg.threads import single_threaded
 
@@ -33,7 +34,7 @@ class Prepared(NamedTuple):
         Messages for the user about unknown categories.
     """
 
-    X: Any
+    X: TableLike
     notes: list[str]
 
 
@@ -214,7 +215,7 @@ class Preparation:
         return found, intercept
 
 
-def _moments(X: Any, sample_weight: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+def _moments(X: TableLike, sample_weight: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Return means and standard deviations of columns whose missing values are replaced by the mean.
 
     A constant column has deviation 1.
@@ -232,7 +233,7 @@ def _moments(X: Any, sample_weight: np.ndarray | None) -> tuple[np.ndarray, np.n
     return scaler.mean_ * unit, np.where(constant, 1.0, scaler.scale_ * unit)
 
 
-def _divided(X: Any, scale: np.ndarray) -> Any:
+def _divided(X: TableLike, scale: np.ndarray) -> Any:
     """Return a matrix whose columns are divided by numbers."""
     if not sparse.issparse(X):
         return X / scale

@@ -1,25 +1,24 @@
 """Probabilities of classes, for the losses that define them."""
 
-from typing import Any
-
 import numpy as np
 
+from frankwolfe.arguments.types import Loss
 from frankwolfe.losses import Logistic, ModifiedHuber, Multinomial
 
 
-def has_probabilities(loss: Any) -> bool:
+def has_probabilities(loss: Loss) -> bool:
     """Return whether a loss defines probabilities of classes."""
     return isinstance(loss, Logistic | Multinomial | ModifiedHuber)
 
 
-def probability_of_second(loss: Any, scores: np.ndarray) -> np.ndarray:
+def probability_of_second(loss: Loss, scores: np.ndarray) -> np.ndarray:
     """Return the probability of the second of two classes, +1."""
     from scipy.special import expit  # slow to import, and a fit needs no probabilities
 
     return (np.clip(scores, -1.0, 1.0) + 1.0) / 2.0 if isinstance(loss, ModifiedHuber) else expit(scores)
 
 
-def probabilities_of(loss: Any, scores: np.ndarray) -> np.ndarray:
+def probabilities_of(loss: Loss, scores: np.ndarray) -> np.ndarray:
     """Return the probability of each class.
 
     Parameters

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from frankwolfe.arguments.types import PerRow
 from frankwolfe.linalg.matrices import FLAT
 from frankwolfe.losses.base import many
 from frankwolfe.objective import tasks
@@ -239,7 +240,7 @@ class InterceptSearch:
         intercept evaluated last.
     """
 
-    def __init__(self, objective: "Objective", z: Any, segment: Segment | None = None):
+    def __init__(self, objective: "Objective", z: PerRow, segment: Segment | None = None):
         self.objective, self.z, self.segment = objective, z, segment
         self.loss, self.outputs = objective.base_loss, objective.outputs
         smoothness = float(self.loss.smoothness())

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from frankwolfe.arguments.types import PerRow, Weights
 from frankwolfe.losses.base import LossArrays
 from frankwolfe.objective import tasks
 from frankwolfe.objective.intercept import InterceptSearch, kinked_point
@@ -83,11 +84,11 @@ class Objective:
 
     # --- exact passes ---------------------------------------------------------------------------------------------
 
-    def predict(self, w: Any) -> Any:
+    def predict(self, w: Weights) -> Any:
         """Return all predictions without an intercept, in the shape of the targets: half a pass."""
         return self.shards.keep(tasks.predict, w)
 
-    def linear(self, w: Any) -> float:
+    def linear(self, w: Weights) -> float:
         """Return the linear term ``<c, w>``."""
         return 0.0 if self.coefficients is None else float(self.coefficients @ w)
 
@@ -95,11 +96,11 @@ class Objective:
         """Return a gradient, or its entries ``at``, after the part of the linear term is added."""
         return gradient if self.coefficients is None else gradient + self.coefficients[at]
 
-    def gradient(self, alpha: Any) -> np.ndarray:
+    def gradient(self, alpha: PerRow) -> np.ndarray:
         """Return ``X' alpha + c``, flat, for one weighted derivative per prediction: half a pass."""
         return self.with_linear(self.shards.run(tasks.gradient, alpha)[0])
 
-    def at(self, w: Any, before: Before = None, since: Any = None) -> tuple[Point, np.ndarray]:
+    def at(self, w: Weights, before: Before = None, since: Any = None) -> tuple[Point, np.ndarray]:
         """Evaluate the objective and its gradient at the weights ``w``: the exact pass.
 
         ``before`` starts the search for the intercept, see `point`. ``since`` is a vector of predictions. If it is
@@ -120,7 +121,7 @@ class Objective:
         at = Point(z, losses, alpha.ravel(), float(value), size=size, along=slope)
         return _with_linear(at, self.linear(w)), self.with_linear(gradient)
 
-    def point(self, z: Any, before: Before = None, segment: Segment | None = None, linear: float = 0.0) -> Point:
+    def point(self, z: PerRow, before: Before = None, segment: Segment | None = None, linear: float = 0.0) -> Point:
         """Evaluate the objective at the predictions ``z``, with the optimal intercept if the problem has one.
 
         ``before`` is a nearby point, whose intercept starts the search. ``segment`` is the segment along which the
@@ -128,7 +129,7 @@ class Objective:
         """
         return _with_linear(self._point(z, before, segment), linear)
 
-    def _point(self, z: Any, before: Before, segment: Segment | None) -> Point:
+    def _point(self, z: PerRow, before: Before, segment: Segment | None) -> Point:
         """Evaluate the losses at the predictions ``z``, with the optimal intercept if the problem has one."""
         samples, z = self.samples, z.reshape(self.samples.shape)
         if self.intercept and not samples.loss.smooth:
@@ -141,7 +142,7 @@ class Objective:
         self.note_slopes(atoms, alpha, slopes)
         return Point(z.ravel(), losses, alpha.ravel(), value, **self._extras_of(segment, reach, along))
 
-    def _with_best_intercept(self, z: Any, before: Before, segment: Segment | None) -> Point:
+    def _with_best_intercept(self, z: PerRow, before: Before, segment: Segment | None) -> Point:
         """Evaluate the objective at the predictions ``z`` and the optimal intercept for them."""
         search = InterceptSearch(self, z, segment)
         shift, curve = search.best(before)
@@ -150,7 +151,7 @@ class Objective:
         extras = self._extras_of(segment, reach, along)
         return Point(z.ravel(), losses, alpha.ravel(), at.value, shift, stationary, search.mean, curve, **extras)
 
-    def extras_for(self, z: Any, segment: Segment | None) -> tuple[Any, tuple]:
+    def extras_for(self, z: PerRow, segment: Segment | None) -> tuple[Any, tuple]:
         """Return the active atoms that the predictions ``z`` combine, if known, and extra arguments for `evaluate`.
 
         If calls are costly, one call returns all that later steps need at a point: the directional derivatives along
@@ -167,12 +168,12 @@ class Objective:
             return {}
         return {"size": reach, "along": None if segment is None else (*segment.ends, along)}
 
-    def note_slopes(self, atoms: Any, alpha: Any, slopes: np.ndarray) -> None:
+    def note_slopes(self, atoms: Any, alpha: PerRow, slopes: np.ndarray) -> None:
         """Store the directional derivatives along active atoms, for the last two points."""
         if atoms is not None:
             self._atom_slopes = [*self._atom_slopes[-1:], (atoms, alpha, slopes)]
 
-    def slopes_along(self, atoms: Any, alpha: Any) -> np.ndarray | None:
+    def slopes_along(self, atoms: Any, alpha: PerRow) -> np.ndarray | None:
         """Return the directional derivatives stored by `note_slopes` for these atoms and ``alpha``, or None."""
         return next((s for known, at, s in self._atom_slopes if known is atoms and at is alpha), None)
 
@@ -194,13 +195,13 @@ class Objective:
         """Return zeros, one for each prediction."""
         return self.shards.keep(tasks.zeros)
 
-    def vectors_at(self, w: Any, shift: Any) -> tuple[Any, Any, Any]:
+    def vectors_at(self, w: Weights, shift: Any) -> tuple[Any, Any, Any]:
         """Return predictions, losses and derivatives at given weights and intercept; evaluated lazily on a cluster."""
         z = self.predict(w)
         found = self.shards.keep(tasks.evaluate, z, shift)
         return z, *(self.shards.keep(entry, found, k) for k in range(2))
 
-    def sum_of(self, z: Any, other: Any) -> Any:
+    def sum_of(self, z: PerRow, other: Any) -> Any:
         """Return the sum of two vectors of predictions."""
         return self.shards.keep(tasks.mix, z, other, 1.0)
 
@@ -215,7 +216,7 @@ class Objective:
         """
         return self.shards.keep(tasks.curvatures, at.z, at.shift, at.losses, at.alpha, damping, floor)
 
-    def nearest_slopes(self, alpha: Any) -> Any:
+    def nearest_slopes(self, alpha: PerRow) -> Any:
         """Return ``alpha`` with each slope outside the domain of its conjugate moved to a nearby slope inside."""
         return self.shards.keep(tasks.nearest_slopes, alpha)
 
@@ -225,31 +226,31 @@ class Objective:
         """Return the increase of the objective from one point to another, summed sample by sample."""
         return float(self.shards.run(tasks.increase, there.losses, here.losses)[0]) + there.linear - here.linear
 
-    def gap_rounding(self, at: Point, alpha: Any) -> float:
+    def gap_rounding(self, at: Point, alpha: PerRow) -> float:
         """Return a bound on the rounding error of a gap computed from ``alpha``, from ``sum_i |alpha_i z_i|``."""
         if at.size is not None and alpha is at.alpha:
             return 4.0 * EPSILON * (at.size + abs(at.linear))
         return 4.0 * EPSILON * (float(self.shards.run(tasks.sizes, alpha, at.z)[0]) + abs(at.linear))
 
-    def residuals(self, at: Point, alpha: Any) -> float:
+    def residuals(self, at: Point, alpha: PerRow) -> float:
         """Return the Fenchel-Young residual ``sum_i p_i (f_i(z_i) + f_i*(alpha_i / p_i) - alpha_i z_i / p_i)``.
 
         No term is negative. It is infinite if a slope is outside the domain of its conjugate. It reads no row.
         """
         return float(self.shards.run(tasks.residuals, at.z, at.shift, alpha)[0])
 
-    def conjugates(self, alpha: Any) -> tuple[float, float]:
+    def conjugates(self, alpha: PerRow) -> tuple[float, float]:
         """Return ``sum_i p_i f_i*(alpha_i / p_i)`` and the sum of absolute terms; infinite outside the domain."""
         total, size = self.shards.run(tasks.conjugates, alpha)
         return float(total), float(size)
 
-    def shift_curvature(self, z: Any, shift: np.ndarray) -> np.ndarray:
+    def shift_curvature(self, z: PerRow, shift: np.ndarray) -> np.ndarray:
         """Return the second derivative of the objective in the intercept, as a matrix."""
         if self.outputs:
             return self.shards.run(tasks.intercept_hessian, z, shift)[0]
         return np.array([[self.shards.run(tasks.intercept_slope, z, float(shift[0]))[1]]])
 
-    def slope_sums(self, alpha: Any) -> tuple[bool, np.ndarray, float]:
+    def slope_sums(self, alpha: PerRow) -> tuple[bool, np.ndarray, float]:
         """Return whether all slopes are finite, their sum over the samples, and the sum of their absolute values."""
         infinite, sums, size = self.shards.run(tasks.slope_sums, alpha)
         return not infinite, sums, float(size)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frankwolfe.arguments.types import Loss
 from frankwolfe.compile.verbs import (
     conjugate,
     curvature,
@@ -74,7 +75,7 @@ class ShiftedLoss(NamedTuple):
         return smoothness(self.base)
 
 
-def shifted(loss: Any) -> ShiftedLoss:
+def shifted(loss: Loss) -> ShiftedLoss:
     """Return the loss with an intercept of zero, in an array that the caller may change."""
     return ShiftedLoss(loss, np.zeros(loss.outputs or 1))
 
@@ -183,12 +184,12 @@ class TiltedLoss(NamedTuple):
         return smoothness(self.base)
 
 
-def tilted(loss: Any, tilt: float) -> Any:
+def tilted(loss: Loss, tilt: float) -> Any:
     """Return a loss plus ``tilt z``, where ``z`` has no offset."""
     return loss._replace(base=TiltedLoss(loss.base, tilt)) if loss.with_offset else TiltedLoss(loss, tilt)
 
 
-def without_offset(loss: Any) -> Any:
+def without_offset(loss: Loss) -> Any:
     """Return the loss that a user has chosen."""
     return loss.base if loss.with_offset else loss
 

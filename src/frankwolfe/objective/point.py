@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from frankwolfe.arguments.types import PerRow
 from frankwolfe.linalg.matrices import sum_of_sizes
 from frankwolfe.objective import tasks
 
@@ -49,9 +50,9 @@ class Point(NamedTuple):
         Predictions at both ends of a segment and the directional derivative along it, if computed.
     """
 
-    z: Any
+    z: PerRow
     losses: Any
-    alpha: Any
+    alpha: PerRow
     value: float
     shift: np.ndarray | None = None
     stationary: bool = True
@@ -87,7 +88,7 @@ class Segment:
         The linear term at both ends.
     """
 
-    def __init__(self, objective: "Objective", z: Any, images: Any, linear: tuple[float, float] = (0.0, 0.0)):
+    def __init__(self, objective: "Objective", z: PerRow, images: Any, linear: tuple[float, float] = (0.0, 0.0)):
         self.objective, self.ends, self._linear = objective, (z, images), linear
         self.ahead = objective.shards.keep(tasks.difference, images, z)
 
@@ -139,7 +140,7 @@ class ShardLine:
     """
 
     def __init__(
-        self, objective: "Objective", z: Any, ahead: Any, shift: np.ndarray | None, linear_change: float = 0.0
+        self, objective: "Objective", z: PerRow, ahead: Any, shift: np.ndarray | None, linear_change: float = 0.0
     ):
         self.objective, self._line, self._linear_change = objective, (z, ahead, shift), linear_change
 

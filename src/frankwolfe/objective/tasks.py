@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from frankwolfe.arguments.types import Loss, Weights
 from frankwolfe.linalg.matrices import dot_difference, sum_of_sizes
 from frankwolfe.losses.base import many
 from frankwolfe.objective.offset import centres
@@ -46,7 +47,7 @@ def zeros(local: Local) -> np.ndarray:
     return local.samples.table()
 
 
-def predict(local: Local, w: Any) -> np.ndarray:
+def predict(local: Local, w: Weights) -> np.ndarray:
     """Return the predictions ``X w``; for zero weights without reading a row."""
     z = local.samples.table()
     if isinstance(w, np.ndarray) and not w.any():
@@ -70,7 +71,7 @@ def gradient(local: Local, alpha: np.ndarray) -> tuple:
     return local.each(add)
 
 
-def exact_pass(local: Local, w: Any, since: np.ndarray | None = None, more: bool = False) -> tuple:
+def exact_pass(local: Local, w: Weights, since: np.ndarray | None = None, more: bool = False) -> tuple:
     """Return predictions, losses, slopes, objective, two extras and the gradient at the weights ``w``.
 
     The extras are ``sum_i |alpha_i z_i|`` (NaN unless ``more``) and, given predictions ``since``, the directional
@@ -323,14 +324,14 @@ def per_weight(alpha: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return np.divide(alpha, divisors, out=np.zeros(alpha.shape), where=divisors > 0.0)
 
 
-def evaluate_losses(targets, weights, loss: Any, z, losses, alpha) -> float:
+def evaluate_losses(targets, weights, loss: Loss, z, losses, alpha) -> float:
     """Fill in the losses and the weighted derivatives at the predictions ``z``; return the objective there."""
     many(loss).fill_values_and_derivatives(z, targets, losses, alpha)
     weighted(weights, alpha)
     return float(weights @ losses)
 
 
-def slope_and_curvature(targets, weights, loss: Any, z, shift) -> tuple[float, float, float]:
+def slope_and_curvature(targets, weights, loss: Loss, z, shift) -> tuple[float, float, float]:
     """Return first and second derivative in a scalar intercept, and the rounding error of the first in `EPSILON`.
 
     NumPy sums pairwise, so the rounding of the sum stays below the rounding of its terms.
@@ -341,7 +342,7 @@ def slope_and_curvature(targets, weights, loss: Any, z, shift) -> tuple[float, f
     return float(slopes.sum()), float(curvatures.sum()), float(units)
 
 
-def prediction_sizes(loss: Any, z, shift) -> np.ndarray:
+def prediction_sizes(loss: Loss, z, shift) -> np.ndarray:
     """Return the sizes of predictions, whose rounding changes slopes; those of logarithms are one at least.
 
     The exponential of a logarithm near zero is near one, and rounded as such.
@@ -349,7 +350,7 @@ def prediction_sizes(loss: Any, z, shift) -> np.ndarray:
     return np.abs(z) + np.abs(shift) + float(many(loss).loss.log_link)
 
 
-def slope_blur(targets, weights, loss: Any, z, shift, beside: bool) -> float:
+def slope_blur(targets, weights, loss: Loss, z, shift, beside: bool) -> float:
     """Return ``sum_i p_i |f''(z_i)| |z_i|``: the change of the slope if each prediction changes by its own size.
 
     With ``beside``, use the largest curvature within four units of rounding around each prediction.
@@ -362,7 +363,7 @@ def slope_blur(targets, weights, loss: Any, z, shift, beside: bool) -> float:
     return float(weights @ np.max([change.reshape(len(z), -1).sum(axis=1) for change in changes], axis=0))
 
 
-def second_derivatives(targets, weights, loss: Any, z) -> np.ndarray:
+def second_derivatives(targets, weights, loss: Loss, z) -> np.ndarray:
     """Return the weighted second derivatives of a loss of several outputs: shape ``(n, outputs, outputs)``."""
     found, unit = np.empty((*z.shape, z.shape[1])), np.zeros(z.shape)
     for c in range(z.shape[1]):
@@ -372,12 +373,12 @@ def second_derivatives(targets, weights, loss: Any, z) -> np.ndarray:
     return found
 
 
-def sum_second_derivatives(targets, weights, loss: Any, z) -> np.ndarray:
+def sum_second_derivatives(targets, weights, loss: Loss, z) -> np.ndarray:
     """Return the sum of the weighted second derivatives of a loss of several outputs."""
     return second_derivatives(targets, weights, loss, z).sum(axis=0)
 
 
-def fill_curvatures(targets, weights, loss: Any, z, losses, alpha, curvatures, damping: float, floor: float) -> None:
+def fill_curvatures(targets, weights, loss: Loss, z, losses, alpha, curvatures, damping: float, floor: float) -> None:
     """Fill ``curvatures`` with ``p_i max(|f''|, floor, damping f'^2 / (2 f))`` at the predictions ``z``.
 
     The last term is damping for points far from the optimum. There a logistic loss may have a large slope but hardly
@@ -397,7 +398,7 @@ def fill_curvatures(targets, weights, loss: Any, z, losses, alpha, curvatures, d
     np.multiply(weights, size, out=curvatures)
 
 
-def fill_output_curvatures(targets, weights, loss: Any, z, curvatures, floor: float) -> None:
+def fill_output_curvatures(targets, weights, loss: Loss, z, curvatures, floor: float) -> None:
     """Fill ``curvatures`` with diagonal upper bounds on the weighted second derivatives, for several outputs."""
     curvatures[:] = weighted(weights, np.maximum(many(loss).curvature(z, targets), floor))
 
@@ -422,7 +423,7 @@ def fill_coupled_curvatures(targets, weights, loss, z, losses, alpha, damping, f
     diagonal += lifted[:, None]
 
 
-def sum_residuals(targets, weights, loss: Any, z, alpha) -> float:
+def sum_residuals(targets, weights, loss: Loss, z, alpha) -> float:
     """Return the weighted sum of the Fenchel-Young residuals; infinite if a sample of weight zero has a slope."""
     if alpha[weights <= 0.0].any():  # slopes may come from a problem with other weights
         return np.inf
@@ -430,7 +431,7 @@ def sum_residuals(targets, weights, loss: Any, z, alpha) -> float:
     return float(weights @ np.where(weights > 0.0, residuals, 0.0))
 
 
-def project_slopes(targets, weights, loss: Any, alpha, nearest) -> None:
+def project_slopes(targets, weights, loss: Loss, alpha, nearest) -> None:
     """Fill ``nearest`` with ``alpha``, where slopes outside the conjugate's domain are moved to its boundary."""
     slopes = per_weight(alpha, weights)
     nearest[:] = np.where((weights > 0.0).reshape(-1, *[1] * (alpha.ndim - 1)), alpha, 0.0)
@@ -438,7 +439,7 @@ def project_slopes(targets, weights, loss: Any, alpha, nearest) -> None:
     nearest[outside] = weighted(weights, many(loss).nearest_slope(slopes, targets))[outside]
 
 
-def sum_conjugates(targets, weights, loss: Any, alpha) -> tuple[float, float]:
+def sum_conjugates(targets, weights, loss: Loss, alpha) -> tuple[float, float]:
     """Return ``sum_i p_i f_i*(alpha_i / p_i)`` and the sum of its absolute terms; infinite outside the domain."""
     if alpha[weights <= 0.0].any():
         return np.inf, np.inf

@@ -16,7 +16,7 @@ import numpy as np
 from frankwolfe import __version__
 from frankwolfe.datasets import RECIPES, load
 from frankwolfe.paper import experiments
-from frankwolfe.paper.experiments import EXTRA_METHODS, PAPER_METHODS, NonConvexRuns, Measured, Notify, Race, Stopping
+from frankwolfe.paper.experiments import EXTRA_METHODS, PAPER_METHODS, Measured, NonConvexRuns, Notify, Race, Stopping
 from frankwolfe.paper.report import Cell, Line, Panel, chart, draw, table
 
 FILES = ("report.html", "figure1.png", "figure1.svg", "traces.csv")

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
+from frankwolfe.arguments.types import ConstraintSet
 from frankwolfe.rows import as_rows
 from frankwolfe.sets.checks import matrix, numbers
 
@@ -143,14 +144,14 @@ class LinearBounds:
         """Return a row of the matrix as an array."""
         return self.A[[j]].toarray()[0] if issparse(self.A) else self.A[j]
 
-    def ranges(self, constraint: Any) -> tuple[np.ndarray, np.ndarray]:
+    def ranges(self, constraint: ConstraintSet) -> tuple[np.ndarray, np.ndarray]:
         """Return the least and the largest product of each row with weights of a set."""
         rows = map(self._row, range(self.m))
         ends = [(-float(constraint.support(-row)), float(constraint.support(row))) for row in rows]
         least, largest = np.array(ends).T
         return least, largest
 
-    def terms(self, constraint: Any, j: int) -> float:
+    def terms(self, constraint: ConstraintSet, j: int) -> float:
         """Return the size of the terms of a row's product with vertices of a set.
 
         They may cancel, as in a sum of weights that is always zero. The vertices are those where the product is
@@ -160,7 +161,7 @@ class LinearBounds:
         directions = (row, -row, np.abs(row), -np.abs(row))
         return max(float(np.abs(row) @ np.abs(constraint.vertex(end).ravel())) for end in directions)
 
-    def reach(self, constraint: Any) -> float:
+    def reach(self, constraint: ConstraintSet) -> float:
         """Return how long the ranges of all rows are over a set: the scale that smoothing is measured in.
 
         Raises ValueError where no weights of the set satisfy a row.

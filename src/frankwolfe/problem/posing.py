@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from frankwolfe.arguments.types import ConstraintSet
 from frankwolfe.problem.linear_bounds import LinearBounds
 from frankwolfe.problem.rules import Rules
 from frankwolfe.sets import Box, Budget, CappedSimplex, L1Ball, NonNegativeL1Ball, Simplex
@@ -41,7 +42,7 @@ class RuledSet(NamedTuple):
     """
 
     rules: Rules
-    constraint: Any
+    constraint: ConstraintSet
     side: LinearBounds | None
     outputs: int
     rows: dict[tuple[int, bool], int]
@@ -130,7 +131,7 @@ def _budget(lower: np.ndarray, upper: np.ndarray, radius: float) -> Any:
     return Budget(lower, upper, radius)
 
 
-def _bounded(rules: Rules, constraint: Any, lower: np.ndarray, upper: np.ndarray, count: int) -> Any:
+def _bounded(rules: Rules, constraint: ConstraintSet, lower: np.ndarray, upper: np.ndarray, count: int) -> Any:
     """Return the points of a set that are within bounds, as a set; or the set itself, where they are left to rows."""
     d = len(lower)
     low, high = _ends(constraint, d)
@@ -151,7 +152,7 @@ def _bounded(rules: Rules, constraint: Any, lower: np.ndarray, upper: np.ndarray
     return constraint
 
 
-def _ends(constraint: Any, d: int) -> tuple[np.ndarray, np.ndarray]:
+def _ends(constraint: ConstraintSet, d: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the bounds that a set states for each of ``d`` weights, infinite where it states none."""
     low, high = -np.inf, np.inf
     if isinstance(constraint, Box | Budget):

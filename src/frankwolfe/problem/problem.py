@@ -10,6 +10,7 @@ from scipy import sparse
 
 from frankwolfe.arguments.arrays import as_vector
 from frankwolfe.arguments.names import as_flag, teaching
+from frankwolfe.arguments.types import ConstraintSet, Loss, RowNumbers, TableLike, TargetValues, Weights
 from frankwolfe.linalg.singular import rank_of
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.losses import as_loss
@@ -73,7 +74,7 @@ class Problem:
         data frame are loaded by the workers of the cluster and stay there (docs/cluster.md). Rows can be in a place of
         your own, too (docs/extending.md).
     y : array of shape (n,), or (n, outputs)
-        Targets: labels -1 and +1, class numbers, real numbers or rows of them, as the loss needs.
+        TargetValues: labels -1 and +1, class numbers, real numbers or rows of them, as the loss needs.
     loss : str or loss
         A name such as ``"logistic"`` or an instance such as ``fw.Huber(0.5)``.
     constraint : set
@@ -139,14 +140,14 @@ class Problem:
     @single_threaded
     def __init__(
         self,
-        X: Any,
-        y: Any = None,
-        loss: Any = "logistic",
-        constraint: Any = None,
-        sample_weight: Any = None,
+        X: TableLike,
+        y: TargetValues = None,
+        loss: Loss = "logistic",
+        constraint: ConstraintSet = None,
+        sample_weight: RowNumbers = None,
         intercept: bool = False,
         side: LinearBounds | None = None,
-        offset: Any = None,
+        offset: RowNumbers = None,
         linear: Any = None,
     ):
         if constraint is None:
@@ -245,7 +246,7 @@ class Problem:
         """Whether the derivatives at a point alone prove little: the loss has a kink, or there are side constraints."""
         return self._side is not None or not self._loss.smooth
 
-    def violation(self, w: Any) -> float:
+    def violation(self, w: Weights) -> float:
         """Return the largest relative violation of a side constraint (`LinearBounds.violation`); zero without any."""
         return 0.0 if self._side is None else self._side.violation(self.flat("w", w))
 
@@ -317,7 +318,7 @@ class Problem:
         return f"Problem({size}, {stored}, {self.X.dtype}, {type(self.loss).__name__}, {kind}{side})"
 
     @single_threaded
-    def evaluate(self, w: Any) -> Evaluation:
+    def evaluate(self, w: Weights) -> Evaluation:
         """Objective, gradient, exact gap and derivatives at ``w``, in one pass over the data.
 
         Parameters
@@ -348,7 +349,7 @@ class Problem:
             self.objective.gap_rounding(at, at.alpha),
         )
 
-    def shift_of(self, at: Point, w: Any) -> Any:
+    def shift_of(self, at: Point, w: Weights) -> Any:
         """Return the intercept of a point with weights ``w``: a number, or an array for several outputs."""
         if at.shift is None:
             return 0.0
@@ -365,7 +366,7 @@ class Problem:
         objective = self.objective.hand_over(self._objective_on(samples, executor or self.objective.executor))
         return self._changed(constraint=self._constraint.for_run(), samples=samples, objective=objective)
 
-    def expect(self, w: Any, intercept: Any) -> None:
+    def expect(self, w: Weights, intercept: Any) -> None:
         """Start searches for an intercept from that of a model.
 
         It matters where the loss is not convex: of several stationary intercepts another might be found, and what is
@@ -375,19 +376,19 @@ class Problem:
             mean = InterceptSearch(self.objective, self.objective.predict(w)).mean
             self._guess = Guess(np.atleast_1d(intercept + self._samples.rows.mean_prediction(w)), mean)
 
-    def value(self, w: Any) -> float:
+    def value(self, w: Weights) -> float:
         """Objective ``F(w)``."""
         return self.evaluate(w).value
 
-    def gradient(self, w: Any) -> np.ndarray:
+    def gradient(self, w: Weights) -> np.ndarray:
         """Gradient of ``F`` at ``w``."""
         return self.evaluate(w).gradient
 
-    def gap(self, w: Any) -> float:
+    def gap(self, w: Weights) -> float:
         """Exact Frank-Wolfe gap at ``w``: for convex losses, ``F(w) - F*`` is at most this."""
         return self.evaluate(w).gap
 
-    def gap_for(self, gradient: np.ndarray, w: Any, proof: bool = False) -> float:
+    def gap_for(self, gradient: np.ndarray, w: Weights, proof: bool = False) -> float:
         """Return ``max_s <gradient, w - s>`` for a gradient, or an estimate of it.
 
         With ``proof``, a set that has a slower but safer bound on ``<-gradient, s>`` uses it.
@@ -487,7 +488,11 @@ class Problem:
         )
 
     def with_columns(
-        self, X: Any, constraint: Any, side: LinearBounds | None = None, columns: np.ndarray | None = None
+        self,
+        X: TableLike,
+        constraint: ConstraintSet,
+        side: LinearBounds | None = None,
+        columns: np.ndarray | None = None,
     ) -> "Problem":
         """Return the problem of the same rows with a copy of some columns only, which is not checked, over a set.
 
@@ -510,7 +515,7 @@ class Problem:
         part._objective = part._objective_on(part._samples, self.objective.executor)
         return part
 
-    def over(self, constraint: Any) -> "Problem":
+    def over(self, constraint: ConstraintSet) -> "Problem":
         """Return the problem of the same data and loss over another set; the data is shared, and not checked again.
 
         Parameters
@@ -563,7 +568,7 @@ class Problem:
         """
         return self._with_loss(SmoothedLoss(self.loss, beta))
 
-    def _with_loss(self, loss: Any) -> "Problem":
+    def _with_loss(self, loss: Loss) -> "Problem":
         """Return the problem with another loss of the same kind of targets, and the same offsets."""
         loss = OffsetLoss(loss) if self._loss.with_offset else loss
         return self._changed(loss=loss, zero_model=None, guess=None)._refreshed()
@@ -625,7 +630,7 @@ class Problem:
 
     # --- how weights are stored -------------------------------------------------------------------------------------
 
-    def flat(self, name: str, w: Any) -> Any:
+    def flat(self, name: str, w: Weights) -> Any:
         """Return weights as a checked flat vector; ``name`` is what messages call them."""
         if not self.outputs:
             return as_vector(name, w, self.d, "columns in X")
@@ -633,7 +638,7 @@ class Problem:
             raise ValueError(f"{name} must have shape {self.shape} (columns in X, outputs), got {np.shape(w)}")
         return as_vector(name, np.ravel(w), self.size, f"weights, {self.d} columns in X times {self.outputs} outputs")
 
-    def inner(self, gradient: np.ndarray, w: Any) -> float:
+    def inner(self, gradient: np.ndarray, w: Weights) -> float:
         """Inner product of a gradient with flat weights."""
         return float(gradient @ w)
 
@@ -641,27 +646,27 @@ class Problem:
         """Weights that are all zero, as they are stored."""
         return np.zeros(self.size)
 
-    def shaped(self, w: Any) -> Any:
+    def shaped(self, w: Weights) -> Any:
         """Return weights as they are stored in the shape that users see."""
         return w.reshape(self.shape)
 
-    def point(self, w: Any) -> Any:
+    def point(self, w: Weights) -> Any:
         """Return ``w`` as kernels take a point."""
         return Iterate.at(w)
 
-    def first_iterate(self, w: Any) -> tuple[Any, np.ndarray]:
+    def first_iterate(self, w: Weights) -> tuple[Any, np.ndarray]:
         """Return an iterate at ``w``, and room for a gradient."""
         v, r = self._samples.rows.vectors(self.size)
         v[:] = w
         return Iterate(v, np.ones(1)), r
 
-    def factors(self, w: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def factors(self, w: Weights) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Singular value decomposition of the weights, as the matrix that the set takes them for: without zeros."""
         left, sizes, right = np.linalg.svd(self._constraint.structure().trace_norm.matrix(w), full_matrices=False)
         kept = sizes > 1e-14 * max(sizes[0], 1e-300)
         return left[:, kept], sizes[kept], right.T[:, kept]
 
-    def complexity(self, w: Any) -> int:
+    def complexity(self, w: Weights) -> int:
         """Rank of the weights where the set is known by it (a trace-norm ball), else their number of non-zeros."""
         if self._constraint.structure().trace_norm is not None:
             return rank_of(self.factors(w)[1])

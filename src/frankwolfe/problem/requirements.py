@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from math import isfinite
 from typing import Any, NamedTuple
 
+from frankwolfe.arguments.types import Loss, TableLike
 from frankwolfe.shards.sources import IN_MEMORY, ONE_PROCESS, DataSource, Refusal, source_of
 
 SMOOTH_LOSS = "a smooth loss"
@@ -55,7 +56,7 @@ class Facts(NamedTuple):
         Returns a Lipschitz constant of the losses' derivatives over the set; by default that of the loss.
     """
 
-    loss: Any
+    loss: Loss
     intercept: bool = False
     side: bool = False
     stream: bool = False
@@ -155,12 +156,12 @@ def check(problem: Any, method: Any, likely: bool = False) -> None:
     problem.side_reach  # noqa: B018 - raises if no point of the set satisfies the side constraints
 
 
-def require_memory(X: Any, who: str, instead: str = "") -> None:
+def require_memory(X: TableLike, who: str, instead: str = "") -> None:
     """Raise an error if data is not in memory, such as a dask collection; ``instead`` says what else to do."""
     source_of(X).require_memory(who, instead)
 
 
-def check_source(source: DataSource, loss: Any, intercept: bool, method: Any) -> None:
+def check_source(source: DataSource, loss: Loss, intercept: bool, method: Any) -> None:
     """Raise ValueError if a method cannot run on data that is not loaded yet."""
     facts = Facts(loss, intercept, source=source)
     refuse(source.name, source.needs, facts)

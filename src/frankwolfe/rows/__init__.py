@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frankwolfe.arguments.types import Loss, Rows
 from frankwolfe.rows.csr import CSR
 from frankwolfe.rows.dense import Dense
 from frankwolfe.rows.multi_output import MultiOutput
@@ -35,10 +36,10 @@ PER_COLUMN = 4
 class Samples(NamedTuple):
     """The data of a problem: rows, targets, weights that sum to one, and the loss."""
 
-    rows: Any
+    rows: Rows
     targets: np.ndarray
     weights: np.ndarray
-    loss: Any
+    loss: Loss
 
     @property
     def shape(self) -> tuple[int, ...]:

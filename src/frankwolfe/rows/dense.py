@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frankwolfe.arguments.types import Rows
 from frankwolfe.compile.part import defaults_from
 from frankwolfe.compile.verbs import relaxed, row_add
 from frankwolfe.linalg.argmax import track
@@ -147,7 +148,7 @@ BLOCK = 2**16
 """Number of entries that a pass over all rows centres at a time, so that they stay in cache."""
 
 
-def centred(rows: Any, weights: np.ndarray) -> Any:
+def centred(rows: Rows, weights: np.ndarray) -> Any:
     """Return dense rows minus their weighted mean. Sparse rows, which would become dense, are returned unchanged."""
     if isinstance(rows, MultiOutput):
         return rows._replace(rows=centred(rows.rows, weights))

@@ -4,10 +4,11 @@
 ``(j, c)`` is at ``j * outputs + c``. Sets, trackers and active sets treat it as a vector; only the rows use the shape.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from frankwolfe.arguments.types import Rows
 from frankwolfe.compile.verbs import fetch_row, row_dot, row_entry, row_item, row_size
 from frankwolfe.linalg.argmax import track, track_groups
 
@@ -15,7 +16,7 @@ from frankwolfe.linalg.argmax import track, track_groups
 class MultiOutput(NamedTuple):
     """Rows of any layout, for weight matrices of ``outputs`` columns."""
 
-    rows: Any
+    rows: Rows
     outputs: int
 
     @property
@@ -147,7 +148,7 @@ class FactoredOutputs(NamedTuple):
 class FactoredMatrices(NamedTuple):
     """Rows that are matrices stored flat, of one output, restricted to weights ``left S right'``."""
 
-    rows: Any
+    rows: Rows
     left: np.ndarray
     right: np.ndarray
 

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.arguments.arrays import checked_sparse
+from frankwolfe.arguments.types import Rows, Weights
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import accept, compress, row_sandwich
 
@@ -65,7 +66,7 @@ class Factors:
         """Memory of the factors."""
         return self.left.nbytes + self.right.nbytes
 
-    def at(self, rows: Any, columns: Any) -> np.ndarray:
+    def at(self, rows: Rows, columns: Any) -> np.ndarray:
         """Return the entries at these rows and columns."""
         rows, columns = np.asarray(rows), np.asarray(columns)
         z = np.empty(len(rows))
@@ -91,7 +92,7 @@ class Factors:
         return self.decomposed()[1]
 
 
-def named_weights(name: str, w: Any) -> dict[str, np.ndarray]:
+def named_weights(name: str, w: Weights) -> dict[str, np.ndarray]:
     """Return weights, an array or `Factors`, as a dictionary of arrays by name.
 
     Examples
@@ -299,7 +300,7 @@ class Factored(NamedTuple):
         return Factors(left * sizes, right)
 
 
-def as_triplets(rows: Any, columns: Any, values: Any, shape: tuple[int, int] | None) -> tuple:
+def as_triplets(rows: Rows, columns: Any, values: Any, shape: tuple[int, int] | None) -> tuple:
     """Return rows, columns, values and the shape, from triplets or from a sparse matrix."""
     if sparse.issparse(rows):
         if columns is not None or values is not None:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frankwolfe.arguments.types import Weights
 from frankwolfe.compile.kernels import Stopwatch
 from frankwolfe.losses import has_dual
 from frankwolfe.methods.steps import LineSearch
@@ -62,7 +63,7 @@ class PointCertificate(NamedTuple):
         """Return the certificate with the distance to a lower bound as its gap, if that is smaller."""
         return self._replace(gap=min(self.gap, bound.gap(self.value, self.violation)))
 
-    def with_side(self, problem: Problem, w: Any) -> "PointCertificate":
+    def with_side(self, problem: Problem, w: Weights) -> "PointCertificate":
         """Return the certificate with the violation of the side constraints at ``w``.
 
         The gap of a smoothing method is not the Frank-Wolfe gap.
@@ -186,7 +187,7 @@ class RecentMean:
         self.part_left: Callable[[int], float] | None = None  # as in `Evidence`, at the present iterate
         self.earlier: Earlier | None = None
 
-    def note(self, at: Point, w: Any) -> None:
+    def note(self, at: Point, w: Weights) -> None:
         """Store the iterate as the earlier one of the next search, if it is a convex combination of vertices.
 
         The predictions must be in this process, since the search combines them many times.
@@ -245,7 +246,7 @@ class Start(NamedTuple):
     With side constraints the dual point includes their multipliers. The problem of that result may be a different one.
     """
 
-    w: Any = None
+    w: Weights = None
     fun: float = np.inf
     gap: float = np.inf
     slopes: np.ndarray | None = None
@@ -399,7 +400,7 @@ class Certifier:
         self._keep_if_better(found, w)
         return found
 
-    def _checked(self, w: Any, known: Evidence, at_end: bool) -> tuple[PointCertificate, Any, float]:
+    def _checked(self, w: Weights, known: Evidence, at_end: bool) -> tuple[PointCertificate, Any, float]:
         """Return the certificate of the iterate or of a better point, that point, and the cost in passes."""
         problem, table = self.solver.problem, known.table if self._proves else None
         if problem.needs_smoothing:
@@ -432,11 +433,11 @@ class Certifier:
             found, price = self._exactly(exact)._replace(gap=min(found.gap, exact.gap)), price + 0.5
         return found, w, price
 
-    def _above_bound(self, at: Point, w: Any) -> PointCertificate:
+    def _above_bound(self, at: Point, w: Weights) -> PointCertificate:
         """Return the certificate of a point by the best lower bound so far."""
         return PointCertificate(at.value, np.inf, intercept=self.solver.problem.shift_of(at, w)).above(self.bound)
 
-    def _by_slopes(self, w: Any, table: Any, multipliers: np.ndarray | None) -> PointCertificate:
+    def _by_slopes(self, w: Weights, table: Any, multipliers: np.ndarray | None) -> PointCertificate:
         """Return the certificate of the iterate by the averaged slopes and multipliers of a smoothing method.
 
         The derivatives at the iterate would give a weak bound: those of a non-smooth loss are discontinuous, and
@@ -452,7 +453,7 @@ class Certifier:
             self.bound.offer(problem.dual_value(slopes), slopes)
         return PointCertificate(at.value, np.inf, intercept=problem.shift_of(at, w)).with_side(problem, w)
 
-    def _checked_on_disk(self, w: Any, table: Any, gap_estimate: float) -> tuple[PointCertificate, Any, float]:
+    def _checked_on_disk(self, w: Weights, table: Any, gap_estimate: float) -> tuple[PointCertificate, Any, float]:
         """Return the certificate of the last iterate for data on disk, the point, and the cost in passes.
 
         Reads dominate the cost, so the exact gap, which takes one read, comes first.
@@ -474,7 +475,7 @@ class Certifier:
         self.bound.offer_gap(exact.value, exact.gap + exact.rounding, exact.alpha, multipliers, exact.gradient)
         return PointCertificate(exact.value, exact.gap, exact.gap, exact.intercept)
 
-    def _better_point(self, at: Point, w: Any, likely: float, at_end: bool) -> tuple[Point, np.ndarray] | None:
+    def _better_point(self, at: Point, w: Weights, likely: float, at_end: bool) -> tuple[Point, np.ndarray] | None:
         """Return a better point than the iterate if it could bring the gap within the tolerance, else None.
 
         ``likely`` is the expected gap of the iterate. At the end of the run, any better point is returned.
@@ -486,7 +487,7 @@ class Certifier:
             return self.recent.best(at, w)
         return None
 
-    def _bound_by_slopes(self, at: Point, w: Any, slopes: np.ndarray, residuals: float) -> float:
+    def _bound_by_slopes(self, at: Point, w: Weights, slopes: np.ndarray, residuals: float) -> float:
         """Return the gap of a point by a dual point, with ``X' alpha`` recomputed. Store the lower bound."""
         problem = self.solver.problem
         gap = residuals + max(problem.gap_for(problem.objective.gradient(slopes), w, proof=True), 0.0)
@@ -549,7 +550,7 @@ class Certifier:
             found = found._replace(gap=min(found.gap, gap))
         return found.above(self.bound)
 
-    def _keep_if_better(self, found: PointCertificate, w: Any) -> None:
+    def _keep_if_better(self, found: PointCertificate, w: Weights) -> None:
         """Store a certified point as the best one if it is no worse."""
         if self.best is None or self._no_worse(found, self.best[0]):
             self.best = found, w

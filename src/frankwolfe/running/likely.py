@@ -22,10 +22,11 @@ A run may compute several bounds. The ``k``-th may fail with probability ``doubt
 hold with probability ``1 - doubt``, whenever the run stops.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from frankwolfe.arguments.types import Weights
 from frankwolfe.compile.kernels import Stopwatch
 from frankwolfe.objective.tasks import per_weight
 from frankwolfe.problem import Problem
@@ -72,7 +73,9 @@ def stratum_sizes(local: Local, table: np.ndarray) -> tuple:
     return ([(local.number, [(len(rows), float(weights[rows].sum())) for rows in strata(local, table)])],)
 
 
-def stratum_residuals(local: Local, table: np.ndarray, w: Any, draws: list[dict[int, int] | None], seed: int) -> tuple:
+def stratum_residuals(
+    local: Local, table: np.ndarray, w: Weights, draws: list[dict[int, int] | None], seed: int
+) -> tuple:
     """Return a list with one entry: for both strata of a shard, the residuals of the sampled rows and their weights.
 
     ``draws`` has, for each stratum, the number of rows to draw by shard, or None to read all rows.

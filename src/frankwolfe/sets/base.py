@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from frankwolfe.arguments.types import ConstraintSet, Matrix
 from frankwolfe.compile.kernels import raise_stored
 from frankwolfe.compile.part import Part, defaults_from, part, positive, require
 from frankwolfe.compile.verbs import row_add
@@ -247,14 +248,14 @@ Diameters = dict[float, tuple[float, bool]]
 """``max ||X (u - v)||_p`` over a set, or an upper bound, by ``p`` (1, 2, inf), each with whether it is exact."""
 
 
-def reaches(constraint: Any, X: Any) -> np.ndarray:
+def reaches(constraint: ConstraintSet, X: Matrix) -> np.ndarray:
     """Return the range of every row's prediction over a set, from two values of its support function."""
     support = constraint.support
     rows = (X[[i]].toarray().ravel() if sparse.issparse(X) else X[i] for i in range(X.shape[0]))
     return np.array([support(row) + support(-row) for row in map(np.float64, rows)])
 
 
-def prediction_ends(constraint: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
+def prediction_ends(constraint: ConstraintSet, X: Matrix) -> tuple[np.ndarray, np.ndarray]:
     """Return the smallest and the largest prediction of every row over a set, or bounds on them.
 
     Examples
@@ -281,7 +282,7 @@ def prediction_ends(constraint: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
     return ends[:, 0], ends[:, 1]
 
 
-def from_reaches(X: Any, reach: np.ndarray, diameter: float, exact: bool = True) -> Diameters:
+def from_reaches(X: Matrix, reach: np.ndarray, diameter: float, exact: bool = True) -> Diameters:
     """Return diameters of an image from the ranges of all predictions and the Euclidean diameter of the set.
 
     The largest range is ``D_inf``. For p = 1 and 2 different rows may attain their ranges at different points, so the
@@ -295,12 +296,12 @@ def from_reaches(X: Any, reach: np.ndarray, diameter: float, exact: bool = True)
     return {1: (max(one, largest), single), 2: (max(two, largest), single), np.inf: (largest, exact)}
 
 
-def widths(constraint: Any, d: int) -> np.ndarray:
+def widths(constraint: ConstraintSet, d: int) -> np.ndarray:
     """Return the range of every coordinate over a set."""
     return reaches(constraint, np.eye(d))
 
 
-def from_diameter(length: float, X: Any) -> Diameters:
+def from_diameter(length: float, X: Matrix) -> Diameters:
     """Return bounds on ``||X (u - v)||_p`` from the Euclidean length of ``u - v``."""
     return from_reaches(X, length * row_norms(X, 2), length, exact=False)
 
@@ -355,7 +356,7 @@ class Workspace(NamedTuple):
         return cls(np.zeros(d))
 
 
-def tracker_of(constraint: Any, d: int) -> Any:
+def tracker_of(constraint: ConstraintSet, d: int) -> Any:
     """Return the tracker of a set for ``d`` weights, with default methods added to its class."""
     made = constraint.tracker(d)
     tracker(type(made))
@@ -482,7 +483,7 @@ class BallDefaults(Defaults):
 class WrapperDefaults(Defaults):
     """Defaults of a set made from another one, in its field ``set``: every method forwards to that set."""
 
-    set: Any
+    set: ConstraintSet
 
     def for_columns(self, columns):
         """Return the wrapped set of some entries, wrapped; None if there is none."""
@@ -551,7 +552,7 @@ constraint_set, ball, wrapper = set_with(Defaults), set_with(BallDefaults), set_
 """Class decorators of sets, of balls around zero, and of sets that wrap another one."""
 
 
-def unknown_columns(constraint: Any) -> ValueError:
+def unknown_columns(constraint: ConstraintSet) -> ValueError:
     """Return the error for a set whose points with zeros elsewhere are not known as a set."""
     return ValueError(
         f"a limit on the number of features does not go with the set {type(constraint).__name__}: it is not known "
@@ -560,7 +561,7 @@ def unknown_columns(constraint: Any) -> ValueError:
     )
 
 
-def no_radius(constraint: Any, why: str = "") -> ValueError:
+def no_radius(constraint: ConstraintSet, why: str = "") -> ValueError:
     """Return the error for a set that has no radius to change."""
     return ValueError(
         f"{type(constraint).__name__} has no radius to change{why}: leave radius out, or use a set that has one, "
@@ -575,13 +576,13 @@ def a_set(name: str, inner: Any) -> Any:
     return inner
 
 
-def for_shape(constraint: Any, d: int, outputs: int = 0) -> Any:
+def for_shape(constraint: ConstraintSet, d: int, outputs: int = 0) -> Any:
     """Return the set for the weights of ``d`` columns, times a number of outputs if there are several."""
     defaults_from(Defaults)(type(constraint))
     return (constraint.shaped(d, outputs) if outputs else constraint).for_size(d * max(1, outputs))
 
 
-def vertex_of(constraint: Any, r: Any) -> np.ndarray:
+def vertex_of(constraint: ConstraintSet, r: Any) -> np.ndarray:
     """Return the vertex of a set that minimises ``<r, s>`` as an array.
 
     Parameters

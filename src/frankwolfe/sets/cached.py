@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frankwolfe.arguments.types import ConstraintSet
 from frankwolfe.compile.part import COUNT, Opaque
 from frankwolfe.compile.verbs import add_row, deposit, oracle, rebuild, routine
 from frankwolfe.sets.atoms import Full, Iterate
@@ -116,7 +117,7 @@ class Counted(NamedTuple):
     10
     """
 
-    set: Any
+    set: ConstraintSet
     tally: Any = None
 
     def _checked(self):
@@ -249,7 +250,7 @@ class Cached(NamedTuple):
     (1, 1)
     """
 
-    set: Any
+    set: ConstraintSet
     size: int = 8
     tally: Any = None
 

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frankwolfe.arguments.types import ConstraintSet, MethodPart
 from frankwolfe.compile.part import positive
 from frankwolfe.compile.verbs import deposit, fill, oracle, rebuild
 from frankwolfe.sets.atoms import Full, Iterate, Shifted, Stretched
@@ -28,7 +29,7 @@ from frankwolfe.sets.checks import number_or_vector, one_for_each, rounding, seq
 class Link(NamedTuple):
     """One set of a product with its tracker and its range of coordinates, followed by the rest of the chain."""
 
-    set: Any
+    set: ConstraintSet
     tracker: Any
     low: int
     high: int
@@ -233,7 +234,7 @@ class Translated(NamedTuple):
     array([0., 4.])
     """
 
-    set: Any
+    set: ConstraintSet
     shift: Any
 
     def _checked(self):
@@ -270,7 +271,7 @@ class Translated(NamedTuple):
         """Return an upper bound on ``<direction, s>`` over the set, proven if the proof is affordable."""
         return self.set.proven_support(direction) + self._level(direction)
 
-    def _level(self, direction: Any) -> float:
+    def _level(self, direction: MethodPart) -> float:
         """Return ``<direction, shift>``."""
         return float(np.sum(np.multiply(direction, self.shift)))
 
@@ -327,7 +328,7 @@ class Scaled(NamedTuple):
     array([0., 3., 3., 0.])
     """
 
-    set: Any
+    set: ConstraintSet
     factor: float
 
     def structure(self):

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frankwolfe.arguments.types import ConstraintSet
 from frankwolfe.compile.part import defaults_from, positive
 from frankwolfe.compile.verbs import leader, routine
 from frankwolfe.linalg.argmax import LazyArgmax
@@ -390,7 +391,7 @@ def sparse_budgets(lower: np.ndarray, upper: np.ndarray, radius: float, k: int) 
     return found
 
 
-def room_of(constraint: Any, d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+def room_of(constraint: ConstraintSet, d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """Return the weights nearest to zero, the range of each weight, and the rest of the budget.
 
     A set that the weights nearest to zero exhaust up to rounding is that single point.

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frankwolfe.arguments.types import Weights
 from frankwolfe.compile.part import Opaque
 from frankwolfe.compile.verbs import leader
 from frankwolfe.linalg.argmax import GroupTracker
@@ -174,7 +175,7 @@ class GroupBall(NamedTuple):
         groups = np.split(order, np.cumsum(np.bincount(self.groups))[:-1])
         return GroupTracker.over(d, groups, 1.0 / self.weights, bool(np.isinf(self.norm)))
 
-    def _norms(self, w: Any, power: float) -> np.ndarray:
+    def _norms(self, w: Weights, power: float) -> np.ndarray:
         """Return the l_p norms of the groups of a vector, for p = 1, 2 or inf."""
         sizes = np.abs(np.asarray(w, dtype=np.float64))
         largest = np.zeros(len(self.weights))

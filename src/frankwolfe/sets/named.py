@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from frankwolfe.arguments.names import lookup
+from frankwolfe.arguments.types import ConstraintSet
 from frankwolfe.compile.part import short
 from frankwolfe.sets.base import a_set
 from frankwolfe.sets.coordinate import L1Ball, LinfBall, NonNegativeL1Ball, Simplex
@@ -38,7 +39,7 @@ SETS: dict[str, Callable[[float, int, int], Any]] = {
 }
 
 
-def as_constraint(constraint: Any, radius: float | None, d: int, outputs: int) -> Any:
+def as_constraint(constraint: ConstraintSet, radius: float | None, d: int, outputs: int) -> Any:
     """Return the constraint set given by a name and a radius, or by an object.
 
     A name without a radius gets the default radius. An object has its own radius, so ``radius`` must be None. ``d`` is

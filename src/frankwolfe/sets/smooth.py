@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frankwolfe.arguments.types import Matrix
 from frankwolfe.compile.part import finite
 from frankwolfe.linalg.matrices import row_norms
 from frankwolfe.sets.atoms import Full, normalise, oppose
@@ -55,7 +56,7 @@ class L2Ball(NamedTuple):
         """Return a barrier of the set's interior for ``size`` weights."""
         return EllipsoidBarrier(np.full(size, self.radius))
 
-    def image_diameters(self, X: Any):
+    def image_diameters(self, X: Matrix):
         """Return ``D_p`` for p = 1, 2, inf, each with whether it is exact; for p = 1 an upper bound."""
         found = from_reaches(X, 2.0 * self.radius * row_norms(X, 2), 2.0 * self.radius)
         return {**found, 2: (found[2][0], True)}

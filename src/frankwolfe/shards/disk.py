@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.arguments.arrays import as_targets, as_weights
+from frankwolfe.arguments.types import Loss, RowNumbers, TargetValues
 from frankwolfe.rows import Samples, block_entries
 from frankwolfe.rows.csr import CSR
 from frankwolfe.rows.dense import Centred, Dense
@@ -187,7 +188,7 @@ class ShardSource(DataSource):
         """The rows of the smallest group."""
         return GroupPlan.of(self.X).fewest_rows
 
-    def load(self, y: Any, sample_weight: Any, loss: Any, centre: bool) -> LoadedData:
+    def load(self, y: TargetValues, sample_weight: RowNumbers, loss: Loss, centre: bool) -> LoadedData:
         """Check targets and weights, which are those of the store if none are given. Load the rows if they fit."""
         store, names = self.X, self.X.feature_names
         y = stored_targets(store, loss) if y is None else y
@@ -201,7 +202,7 @@ class ShardSource(DataSource):
         rows = rows.through(MultiOutput, outputs=loss.outputs) if loss.outputs else rows
         return LoadedData(self, Samples(rows, targets, weights, loss), names)
 
-    def with_offset(self, y: Any, offset: Any, loss: Any) -> Any:
+    def with_offset(self, y: TargetValues, offset: Any, loss: Loss) -> Any:
         """Return the targets, by default those of the store, and offsets as complex numbers."""
         return super().with_offset(stored_targets(self.X, loss) if y is None else y, offset, loss)
 
@@ -232,7 +233,7 @@ class ShardSource(DataSource):
         return {**super().identity(samples), "data": self.X.identity}
 
 
-def stored_targets(store: ShardedRows, loss: Any) -> np.ndarray:
+def stored_targets(store: ShardedRows, loss: Loss) -> np.ndarray:
     """Return the targets of a store as a loss takes them: of two classes the first is -1 and the second +1."""
     if store.y is None:
         raise ValueError(f"{store.name} holds no targets: pass y, or write them with fw.write_rows")

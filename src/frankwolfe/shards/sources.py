@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.arguments.arrays import as_matrix, as_targets, as_vector, as_weights, column_names
+from frankwolfe.arguments.types import Loss, RowNumbers, TableLike, TargetValues
 from frankwolfe.compile.part import Opaque, is_part
 from frankwolfe.linalg.matrices import evenly_spread
 from frankwolfe.rows import Samples, as_rows
@@ -92,7 +93,7 @@ class DataSource:
     least_batch = 1
     """Smallest default batch size."""
 
-    def __init__(self, X: Any):
+    def __init__(self, X: TableLike):
         self.X = X
 
     @property
@@ -116,13 +117,13 @@ class DataSource:
             more = f", or {instead}" if instead else ""
             raise TypeError(f"{who} needs rows in memory, but X is {self.name}: pass {self.in_memory}{more}")
 
-    def load(self, y: Any, sample_weight: Any, loss: Any, centre: bool) -> LoadedData:
+    def load(self, y: TargetValues, sample_weight: RowNumbers, loss: Loss, centre: bool) -> LoadedData:
         """Check the data and load what can be loaded.
 
         Parameters
         ----------
         y, sample_weight : array, or None
-            Targets and weights, as a user passes them.
+            TargetValues and weights, as a user passes them.
         loss : loss
             The returned samples have ``loss.for_targets(targets)``.
         centre : bool
@@ -131,7 +132,7 @@ class DataSource:
         return self.loaded(as_matrix(self.X), y, sample_weight, loss, centre, column_names(self.X))
 
     def loaded(
-        self, matrix: Any, y: Any, sample_weight: Any, loss: Any, centre: bool, names: list[str] | None
+        self, matrix: Any, y: TargetValues, sample_weight: RowNumbers, loss: Loss, centre: bool, names: list[str] | None
     ) -> LoadedData:
         """Return a checked matrix in memory with its targets and weights, which are checked here."""
         if y is None:
@@ -141,7 +142,7 @@ class DataSource:
         samples = memory_samples(matrix, targets, as_weights(sample_weight, n), loss.for_targets(targets), centre)
         return LoadedData(DataSource(matrix), samples, names)
 
-    def with_offset(self, y: Any, offset: Any, loss: Any) -> Any:
+    def with_offset(self, y: TargetValues, offset: Any, loss: Loss) -> Any:
         """Return targets and offsets as complex numbers (`frankwolfe.objective.offset`), for `load`."""
         if y is None:
             raise TypeError("y is missing: pass the targets, one for each row of X")
@@ -181,7 +182,7 @@ class DataSource:
         return []
 
 
-def source_of(X: Any) -> DataSource:
+def source_of(X: TableLike) -> DataSource:
     """Return the source of ``X``: the one place that decides where rows are.
 
     Examples
@@ -199,7 +200,7 @@ def source_of(X: Any) -> DataSource:
     return ShardSource(X) if isinstance(X, ShardedRows) else DataSource(X)
 
 
-def memory_samples(matrix: Any, targets: np.ndarray, weights: np.ndarray, loss: Any, centre: bool) -> Samples:
+def memory_samples(matrix: Any, targets: np.ndarray, weights: np.ndarray, loss: Loss, centre: bool) -> Samples:
     """Return checked data in memory as kernels take it, without a copy. With ``centre``, dense columns are centred."""
     rows = as_rows(matrix, loss.outputs)
     return Samples(centred(rows, weights) if centre else rows, targets, weights, loss)

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from frankwolfe.arguments.types import PerRow, Weights
 from frankwolfe.losses import has_dual
 from frankwolfe.objective.intercept import balanced_slopes
 from frankwolfe.objective.point import Point
@@ -26,7 +27,7 @@ from frankwolfe.problem import Problem
 from frankwolfe.shards.local import Local
 
 
-def slopes_after(problem: Problem, at: Any, curvatures: Any, d: np.ndarray) -> Any:
+def slopes_after(problem: Problem, at: Any, curvatures: PerRow, d: np.ndarray) -> Any:
     """Return the slopes after a move of the weights by ``d``, to first order: ``alpha + D X d``.
 
     Parameters
@@ -98,7 +99,7 @@ def bound_at(problem: Problem, w: np.ndarray, alpha: np.ndarray) -> tuple[float,
     return dual_gap(problem, at, w, alpha), problem.objective.gap_rounding(at, alpha)
 
 
-def balanced(problem: Problem, at: Point, alpha: Any) -> Any:
+def balanced(problem: Problem, at: Point, alpha: PerRow) -> Any:
     """Return a dual feasible point near ``alpha``: ``alpha`` itself or, with an intercept, slopes that sum to zero.
 
     The slopes are mixed with a fraction ``theta`` of the derivatives at predictions shifted by ``t``. Newton's method
@@ -193,7 +194,7 @@ class LowerBound:
         self.gradient: np.ndarray | None = None  # X' slopes, if it is known
 
     def offer(
-        self, bound: float, slopes: Any, multipliers: np.ndarray | None = None, gradient: np.ndarray | None = None
+        self, bound: float, slopes: PerRow, multipliers: np.ndarray | None = None, gradient: np.ndarray | None = None
     ) -> None:
         """Store a bound and copies of its dual point, with ``X' slopes`` if known, if it is the best so far.
 
@@ -209,7 +210,7 @@ class LowerBound:
         self,
         value: float,
         gap: float,
-        slopes: Any,
+        slopes: PerRow,
         multipliers: np.ndarray | None = None,
         gradient: np.ndarray | None = None,
     ) -> None:
@@ -228,7 +229,7 @@ class LowerBound:
         above = value - self.value + sum_rounding(self.problem, value)
         return max(above, 0.0) if violation <= FEASIBLE else above
 
-    def prices(self, w: Any) -> dict[str, Any]:
+    def prices(self, w: Weights) -> dict[str, Any]:
         """Return by how much the optimum falls as a constraint is relaxed (`Result.prices`); ``w`` is the answer."""
         problem, gradient = self.problem, self.gradient
         if gradient is None and self.slopes is not None:
@@ -251,7 +252,7 @@ class LowerBound:
             found |= bound_prices(ends, gradient, w, level, fixed, problem.zero_value)
         return found
 
-    def _binding(self, price: float, w: Any) -> float:
+    def _binding(self, price: float, w: Weights) -> float:
         """Return the price of the radius, zero if ``w`` is farther from the edge than the price is from zero.
 
         Such a price is rounding. Distances are relative to the radius, prices to what the whole objective is worth.

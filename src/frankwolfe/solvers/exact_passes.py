@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from frankwolfe.arguments.types import Weights
 from frankwolfe.methods.base import EstimateDefaults
 from frankwolfe.objective.point import Guess, Point
 from frankwolfe.problem import Evaluation, Problem
@@ -80,12 +81,12 @@ class ExactPasses:
         """Return the exact evaluation of the iterate, if there is one."""
         return self._exact[1] if self._exact is not None and self._exact[0] == self.steps else None
 
-    def snapshot(self, w: Any) -> Evaluation:
+    def snapshot(self, w: Weights) -> Evaluation:
         """Return the exact evaluation of the iterate ``w``, with the optimal intercept. It counts as a pass."""
         self.cost += self.problem.n
         return self.exact(w)
 
-    def exact(self, w: Any) -> Evaluation:
+    def exact(self, w: Weights) -> Evaluation:
         """Return the exact evaluation of the iterate ``w``, with the optimal intercept. It is cached for this step."""
         known = self.certificate()
         if known is not None:
@@ -98,13 +99,13 @@ class ExactPasses:
             self._at = self.steps, at
         return found
 
-    def pass_at(self, w: Any) -> tuple[Point, np.ndarray]:
+    def pass_at(self, w: Weights) -> tuple[Point, np.ndarray]:
         """Return the point at the iterate ``w``, with the optimal intercept, and the gradient there."""
         at, gradient = self.problem.objective.at(w, self._start if self.problem.intercept else None)
         self._note_intercept(at)
         return at, gradient
 
-    def predictions(self, w: Any) -> Any:
+    def predictions(self, w: Weights) -> Any:
         """Return the predictions at the iterate ``w``."""
         if self._at is not None and self._at[0] == self.steps:
             return self._at[1].z
@@ -122,11 +123,11 @@ class ExactPasses:
             self._guess = Guess(at.shift, at.mean, at.curve)
             self.problem.samples.loss.shift[:] = at.shift
 
-    def price_of_intercept(self, w: Any) -> int:
+    def price_of_intercept(self, w: Weights) -> int:
         """Return the cost of the optimal intercept, in rows. It is zero at ``w = 0``, where predictions are zero."""
         return self.problem.n if w.any() else 0
 
-    def optimise_intercept(self, w: Any) -> Point:
+    def optimise_intercept(self, w: Weights) -> Point:
         """Optimise the intercept for the iterate ``w``. Return the point there."""
         objective, cost = self.problem.objective, self.price_of_intercept(w)
         self.cost += cost

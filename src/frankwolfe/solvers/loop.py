@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frankwolfe.arguments.types import Rows
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import apply, choose, fetch_row, follow, gradient_point, length, max_step, refresh
 from frankwolfe.methods.base import EstimateDefaults
@@ -349,7 +350,7 @@ class ShardGroups:
         """Return the group in memory, if there is one."""
         return self._group
 
-    def _grouped(self, rows: Any, parts: list[slice], whole: Any) -> RowGroup:
+    def _grouped(self, rows: Rows, parts: list[slice], whole: Any) -> RowGroup:
         _, targets, weights, loss = self._samples
         samples = Samples(rows, joined(targets, parts), joined(weights, parts), loss)
         return RowGroup(samples, whole._replace(**{name: joined(getattr(whole, name), parts) for name in self._names}))

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 
+from frankwolfe.arguments.types import PerRow
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.result import Status
 from frankwolfe.solvers.dual_bound import LowerBound
@@ -49,7 +50,7 @@ class Evidence(NamedTuple):
     gap_estimate: float
     exact: Evaluation | None = None
     steps_to_exact: float = float("inf")
-    slopes: Any = None
+    slopes: PerRow = None
     table: Any = None
     table_follows: bool = False
     gradient: np.ndarray | None = None

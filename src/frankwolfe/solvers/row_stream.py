@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from frankwolfe.arguments.types import Loss
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import curvature, derivative, prediction, value
 from frankwolfe.linalg.threads import single_threaded
@@ -246,7 +247,7 @@ def batch_size(method: Method, chunk: Problem, cheap: bool) -> int:
     return 32 if cheap else int(min(1024, max(32, 2 * chunk.size / max(entries, 1.0))))
 
 
-def for_stream(method: Method, loss: Any) -> Method:
+def for_stream(method: Method, loss: Loss) -> Method:
     """Return the method for a stream. Raise ValueError if the method or the loss needs more than one read of a row."""
     facts = Facts(loss, stream=True)
     refuse("partial_fit", STREAM, facts)

@@ -10,10 +10,11 @@ The error bar comes from a multiplier bootstrap: the same sum with each row mult
 number. It is an estimate, not a bound.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from frankwolfe.arguments.types import Weights
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import derivative, prediction, row_add
 from frankwolfe.problem import Problem
@@ -63,7 +64,7 @@ def sum_rows(samples, chosen, amounts, total):
         row_add(rows, chosen[k], amounts[k], total)
 
 
-def sampled_gap(problem: Problem, w: Any, evidence: Evidence, seed: int, draws: int) -> SampledGap:
+def sampled_gap(problem: Problem, w: Weights, evidence: Evidence, seed: int, draws: int) -> SampledGap:
     """Estimate the gap at an iterate from a sample of rows, or return the exact gap if it is known.
 
     Parameters

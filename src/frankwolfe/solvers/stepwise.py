@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from frankwolfe.arguments.types import PerRow, Weights
 from frankwolfe.compile.kernels import waiting
 from frankwolfe.losses import has_dual
 from frankwolfe.methods.base import NO_LINEAR, Setting, Units, estimate_for_run, others_for_run
@@ -85,7 +86,7 @@ class StepwiseSolver:
         method: Method,
         batch_size: int,
         generator: np.random.Generator,
-        w: Any,
+        w: Weights,
         earlier: Mapping[str, Any] | None = None,
         budget: float = float("inf"),
     ):
@@ -310,7 +311,7 @@ class StepwiseSolver:
             alpha = at.alpha.reshape(self.problem.samples.shape)
             self._renew(alpha, self.problem.objective.gradient(alpha))
 
-    def _renew(self, alpha: Any, exact: np.ndarray) -> None:
+    def _renew(self, alpha: PerRow, exact: np.ndarray) -> None:
         """Replace the table by ``alpha`` and the gradient estimate by ``exact``."""
         gradient = self.gradient
         if self.tasks is not None:

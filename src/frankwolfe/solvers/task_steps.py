@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from frankwolfe.arguments.types import PerRow, Weights
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import apply, choose, length, max_step
 from frankwolfe.losses import has_dual
@@ -78,7 +79,7 @@ class TaskSteps:
         Whether the step rule evaluates the objective along the move.
     """
 
-    alpha: Any
+    alpha: PerRow
     ahead = 0
     is_long = False
 
@@ -162,7 +163,7 @@ class Batch(NamedTuple):
         Seed of the step.
     """
 
-    w: Any
+    w: Weights
     shift: np.ndarray | None
     rows: dict[int, int]
     seed: int
@@ -276,7 +277,7 @@ class SharedTable(TaskSteps):
         self._residuals: deque[float] = deque(maxlen=max(4, problem.n // (4 * batch_size)))
         self.renew(problem.objective.zeros() if alpha is None else alpha)
 
-    def renew(self, alpha: Any) -> None:
+    def renew(self, alpha: PerRow) -> None:
         """Replace the table by exact derivatives of all samples, and clear the lineage."""
         self.alpha = self._exact = alpha
         self._batches: tuple[Batch, ...] = ()

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.arguments.arrays import as_matrix
+from frankwolfe.arguments.types import RowNumbers, TargetValues
 from frankwolfe.rows.csr import CSR
 from frankwolfe.rows.dense import Dense
 
@@ -113,10 +114,10 @@ class ShardedRows:
     classes: np.ndarray | None = None
     """Names of the classes, if the targets are indices of classes."""
 
-    y: Any = None
+    y: TargetValues = None
     """The targets, or None if they are passed to `Problem`."""
 
-    sample_weight: Any = None
+    sample_weight: RowNumbers = None
     """The sample weights, or None."""
 
     def __init__(

@@ -14,6 +14,7 @@ from scipy import sparse
 
 from frankwolfe.arguments.arrays import FLOATS, checked_sparse, column_names
 from frankwolfe.arguments.names import as_flag, teaching
+from frankwolfe.arguments.types import RowNumbers, TableLike, TargetValues
 from frankwolfe.io.csv_parquet import Columns, header, separator_of
 from frankwolfe.io.read import Features, feature_names, read_columns
 from frankwolfe.io.streams import is_compressed, kind_of, opened, refusing_damage, require_file
@@ -57,8 +58,8 @@ class Named(NamedTuple):
 def write_rows(
     path: str | os.PathLike,
     source: Any,
-    y: Any = None,
-    sample_weight: Any = None,
+    y: TargetValues = None,
+    sample_weight: RowNumbers = None,
     *,
     target: str | Sequence[str] = (),
     weights: str | None = None,
@@ -81,7 +82,7 @@ def write_rows(
         The rows; or an iterator of blocks, each ``X``, ``(X, y)`` or ``(X, y, sample_weight)``; or the path of an
         svmlight, CSV or Parquet file. Iterators and files are processed piece by piece, not loaded as a whole.
     y : array of shape (n,), or (n, outputs), optional
-        Targets of a matrix or a data frame. Strings and booleans are classes.
+        TargetValues of a matrix or a data frame. Strings and booleans are classes.
     sample_weight : array of shape (n,), optional
         Non-negative weights of the rows of a matrix or a data frame.
     target : str or sequence of str
@@ -175,7 +176,7 @@ def is_stream(source: Any) -> bool:
     return hasattr(source, "__next__")
 
 
-def _is_matrix(X: Any) -> bool:
+def _is_matrix(X: TableLike) -> bool:
     return sparse.issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2) or hasattr(X, "columns")
 
 
@@ -188,7 +189,7 @@ def from_stream(source: Any) -> Iterator[RowBlock]:
         yield RowBlock(*given)
 
 
-def from_matrix(X: Any, y: Any = None, weights: Any = None) -> Iterator[RowBlock]:
+def from_matrix(X: TableLike, y: TargetValues = None, weights: Any = None) -> Iterator[RowBlock]:
     """Yield the rows of a matrix or a data frame in blocks."""
     if sparse.issparse(X):
         X = sparse.csr_array(checked_sparse("X", X))

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from frankwolfe.arguments.arrays import as_matrix, as_vector
+from frankwolfe.arguments.types import TableLike, TargetValues
 from frankwolfe.store.files import new_unfinished, replacing, take_lock, unfinished_of
 from frankwolfe.store.format import NAME, OF_A_SHARD, OWN_NAME, Manifest, Shard, WrittenPart, read_manifest
 from frankwolfe.store.sharded import INDEX, LIMIT
@@ -25,8 +26,8 @@ SHARD = 2**24
 class RowBlock(NamedTuple):
     """Some rows, with their targets and sample weights, or None."""
 
-    X: Any
-    y: Any = None
+    X: TableLike
+    y: TargetValues = None
     weights: Any = None
 
 
@@ -176,7 +177,7 @@ class Targets:
             else:
                 self._kind = "truth values" if isinstance(before.classes[0], bool) else "classes"
 
-    def take(self, y: Any, n: int) -> None:
+    def take(self, y: TargetValues, n: int) -> None:
         """Validate and add the targets of ``n`` rows."""
         values = None if y is None else np.asarray(y)
         kind = _kind_of(values)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from frankwolfe.arguments.types import PerRow, Rows
 from frankwolfe.compile.kernels import kernel, worth_compiling
 from frankwolfe.compile.verbs import deposit, oracle, rebuild
 from frankwolfe.linalg.matrices import weighted_gram
@@ -97,13 +98,13 @@ class ActiveAtoms:
         z = self.matrix.predict(u)
         return z if self.base is None else self.objective.sum_of(z, self.base)
 
-    def project(self, alpha: Any) -> np.ndarray:
+    def project(self, alpha: PerRow) -> np.ndarray:
         """Return the slopes of the objective in the weights of the atoms, for the derivatives ``alpha``."""
         linear = self.objective.coefficients
         found = self._products(alpha)
         return found if linear is None else found + self.slope(linear)
 
-    def _products(self, alpha: Any) -> np.ndarray:
+    def _products(self, alpha: PerRow) -> np.ndarray:
         """Return the products of the atoms' predictions with the derivatives ``alpha``."""
         return self.matrix.project(alpha)
 
@@ -119,7 +120,7 @@ class ActiveAtoms:
         """Return the slopes of the objective in the weights of the atoms."""
         raise NotImplementedError
 
-    def note_slopes(self, alpha: Any, gradient: np.ndarray) -> None:
+    def note_slopes(self, alpha: PerRow, gradient: np.ndarray) -> None:
         """Remember the slopes for derivatives whose gradient is known, so that `project` need not read all rows."""
         linear = self.objective.coefficients
         self.objective.note_slopes(
@@ -400,7 +401,7 @@ class ActiveMatrix:
         found = self.objective.slopes_along(self.blocks, v)
         return self.objective.shards.run(project, self.blocks, v)[0] if found is None else found
 
-    def hessian_sums(self, curvatures: Any, chosen: np.ndarray, shifts: int) -> tuple:
+    def hessian_sums(self, curvatures: PerRow, chosen: np.ndarray, shifts: int) -> tuple:
         """Return ``A' D A`` for chosen atoms and, with an intercept, the mixed Hessian and that in the intercept."""
         return self.objective.shards.run(model_sums, self.blocks, curvatures, chosen, shifts)
 
@@ -498,7 +499,7 @@ def _dense_blocks(local: Local, active: np.ndarray) -> list["DenseBlock"]:
     return [DenseBlock(part, values[part]) for part in even_parts(n, len(active), JOINED_ENTRIES)]
 
 
-def features_of(rows: Any) -> Any:
+def features_of(rows: Rows) -> Any:
     """Return rows without the wrapper for several outputs."""
     return rows.rows if isinstance(rows, MultiOutput) else rows
 
@@ -598,7 +599,7 @@ class DenseBlock(NamedTuple):
 
     part: slice
     values: np.ndarray | None
-    rows: Any = None
+    rows: Rows = None
     active: np.ndarray = np.empty(0, np.intp)
 
     @property

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from frankwolfe.arguments.types import PerRow
 from frankwolfe.linalg.matrices import products_without_rounding
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.problem.linear_bounds import LinearBounds
@@ -127,17 +128,17 @@ class ConditionColumns(ActiveAtoms):
         """Return the slopes of the objective in the weights of the atoms."""
         return gradient[self.active]
 
-    def _products(self, alpha: Any) -> np.ndarray:
+    def _products(self, alpha: PerRow) -> np.ndarray:
         """Return the products of the atoms' columns with the derivatives ``alpha``."""
         return super()._products(alpha)[self.place]
 
-    def note_slopes(self, alpha: Any, gradient: np.ndarray) -> None:
+    def note_slopes(self, alpha: PerRow, gradient: np.ndarray) -> None:
         """Remember the slopes for derivatives whose gradient is known."""
         linear = self.objective.coefficients
         gradient = gradient if linear is None else gradient - linear
         self.objective.note_slopes(self.matrix.blocks, alpha, gradient[self.columns])
 
-    def hessian_at(self, curvatures: Any, shifts: int) -> np.ndarray:
+    def hessian_at(self, curvatures: PerRow, shifts: int) -> np.ndarray:
         """Return the Hessian of a quadratic model, with curvature also where two weights of a column cancel."""
         H = self.hessian.at(curvatures, np.arange(len(self.columns)), shifts)[np.ix_(self.place, self.place)]
         _, first, second = np.intersect1d(self.codes, self.codes - self.d, assume_unique=True, return_indices=True)
@@ -273,7 +274,7 @@ class ConditionVertices(Vertices):
         """Return ``max <priced, u - v>`` over all weights ``v`` within the limits."""
         return self.hull.gap(priced, u)
 
-    def hessian_at(self, curvatures: Any, shifts: int) -> np.ndarray:
+    def hessian_at(self, curvatures: PerRow, shifts: int) -> np.ndarray:
         """Return the Hessian of a quadratic model in the weights of the atoms."""
         return self.hessian.at(curvatures, np.arange(len(self.u)), shifts)
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from frankwolfe.arguments.types import ConstraintSet
 from frankwolfe.compile.kernels import compile_above
 from frankwolfe.exceptions import ClusterError
 from frankwolfe.objective.point import Point
@@ -449,7 +450,7 @@ def start_from_sample(problem: Problem, limits: Any = None) -> tuple[np.ndarray 
     return w, sum(rows for _, _, rows in found)
 
 
-def sample_optimum(local: Local, constraint: Any, intercept: bool, limits: Any, linear: Any) -> tuple:
+def sample_optimum(local: Local, constraint: ConstraintSet, intercept: bool, limits: Any, linear: Any) -> tuple:
     """Return a list with one entry: the optimum of the sample of a part, the sample's weight, and the rows read.
 
     The relative gap is 1e-3. That may be less than the sampling error, but passes over the sample are cheap. With a gap

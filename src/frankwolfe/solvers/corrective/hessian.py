@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr
 
+from frankwolfe.arguments.types import PerRow
 from frankwolfe.linalg.matrices import eliminated, weighted_gram
 from frankwolfe.losses import has_dual
 from frankwolfe.objective.point import Point
@@ -124,7 +125,7 @@ def triangle_of(blocks: Iterable[np.ndarray], width: int) -> np.ndarray:
     return root
 
 
-def objective_hessian(problem: Problem, at: Point, curvatures: Any) -> FullHessian:
+def objective_hessian(problem: Problem, at: Point, curvatures: PerRow) -> FullHessian:
     """Return the Hessian of the objective in the flat weights. An intercept is eliminated.
 
     Parameters

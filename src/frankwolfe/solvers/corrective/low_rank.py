@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frankwolfe.arguments.types import Weights
 from frankwolfe.linalg.matrices import pseudo_inverse
 from frankwolfe.linalg.singular import ROUNDING, Triplets, widened
 from frankwolfe.losses.base import LossArrays
@@ -109,7 +110,7 @@ class LowRankSolver(RoundSolver):
 
     remembered = (*RoundSolver.remembered, "left", "sizes", "right", "curvature", "last_left", "last_right", "last_gap")
 
-    def __init__(self, problem: Problem, w: Any, earlier: Mapping[str, Any] | None = None):
+    def __init__(self, problem: Problem, w: Weights, earlier: Mapping[str, Any] | None = None):
         super().__init__(problem, w, earlier)
         structure = problem.constraint.structure()
         self.norm, self.shift = structure.trace_norm, structure.shift

@@ -1,9 +1,9 @@
 """Least squares for many targets over the same columns: one certified answer for each, with the work shared.
 
 For every target ``y_k``, minimise ``sum_i p_i (x_i' w - y_ik)^2 / 2`` over non-negative weights with a sum of at most,
-or exactly, the radius. Targets may leave out columns of their own: a donor must not explain itself.
+or exactly, the radius. TargetValues may leave out columns of their own: a donor must not explain itself.
 
-Targets are solved in blocks, by column generation. A round computes the gradients ``X' alpha`` of all targets of a
+TargetValues are solved in blocks, by column generation. A round computes the gradients ``X' alpha`` of all targets of a
 block as one matrix product. The gradient of a target proves its gap over *all* columns that it may use. If the gap is
 too large, the columns with the smallest entries join the few that are active, and the quadratic model of
 `frankwolfe.solvers.corrective.quadratic_models` is minimised over these. Only active columns of the data are copied.
@@ -14,12 +14,13 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from frankwolfe.arguments.arrays import as_weights
+from frankwolfe.arguments.types import TableLike
 from frankwolfe.compile.kernels import worth_compiling
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.problem import Problem
@@ -43,7 +44,7 @@ MODEL_SHARE = 1e-3
 class Shared(NamedTuple):
     """What all targets share: data, row weights that sum to one, column means and norms, and the set of weights."""
 
-    X: Any
+    X: TableLike
     p: np.ndarray
     means: np.ndarray | None
     squares: np.ndarray
@@ -164,7 +165,7 @@ def minimize_targets(
     problem : Problem
         The problem of any target: squared loss, rows in memory, a set of non-negative weights with a bounded sum.
     Y : array of shape (n, targets)
-        Targets.
+        TargetValues.
     sample_weight : array of shape (n,) or None
         Weights of the rows.
     excluded : sequence of arrays of int

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.linalg.blas import dsyr2
 
+from frankwolfe.arguments.types import PerRow
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import routine, verb
 from frankwolfe.linalg.matrices import eliminated
@@ -144,7 +145,7 @@ class Hessian:
         self.sums: tuple[np.ndarray, ...] = ()  # blocks: atoms; intercept and atoms; intercept
         self.curvatures: Any = None
 
-    def at(self, curvatures: Any, chosen: np.ndarray, shifts: int = 0, reuse: bool = False) -> np.ndarray:
+    def at(self, curvatures: PerRow, chosen: np.ndarray, shifts: int = 0, reuse: bool = False) -> np.ndarray:
         """Return the Hessian of the atoms ``chosen`` (ascending), for curvatures close to the given ones.
 
         An intercept of ``shifts`` entries is eliminated by a Schur complement. ``reuse`` permits the reuse of the

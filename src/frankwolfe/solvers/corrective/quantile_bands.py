@@ -25,6 +25,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from frankwolfe.arguments.types import ConstraintSet, TableLike
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result, Status, Trace
@@ -300,7 +301,7 @@ class Bands:
 
     # --- the bound ---
 
-    def bound(self, constraint: Any) -> float:
+    def bound(self, constraint: ConstraintSet) -> float:
         """Return a lower bound on the optimum, over a set that has the oracle of the constraint."""
         a, m = np.clip(self.slopes(), self.low, self.high), np.maximum(self.cross.m, 0.0)
         spread = self.spread(m)
@@ -513,7 +514,7 @@ class Bands:
         return solve
 
 
-def _has_room(X: Any, body: Polyhedron) -> bool:
+def _has_room(X: TableLike, body: Polyhedron) -> bool:
     """Return whether ``X (u - v)`` can be positive in all rows for ``u``, ``v`` in a polyhedron."""
     from scipy.optimize import linprog  # slow to import
 
@@ -554,7 +555,7 @@ class BandModel(NamedTuple):
 class Proof:
     """The best lower bound so far. Without a budget it is proven for ten times the largest weights of the run."""
 
-    def __init__(self, constraint: Any, bounded: bool):
+    def __init__(self, constraint: ConstraintSet, bounded: bool):
         self.constraint, self.budget = constraint, None if bounded or constraint.own_radius() is None else 0.0
         self.lower = 0.0  # no loss is negative
 

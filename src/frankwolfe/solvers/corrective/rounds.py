@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from frankwolfe.arguments.types import PerRow, Weights
 from frankwolfe.compile.kernels import compiling, waiting
 from frankwolfe.losses import has_dual
 from frankwolfe.objective.point import Point
@@ -41,7 +42,7 @@ class RoundSolver(ABC):
     remembered: tuple[str, ...] = ("rows_read", "stuck", "scale")
     """Names of the attributes, numbers or arrays, that `state` saves."""
 
-    def __init__(self, problem: Problem, w: Any, earlier: Mapping[str, Any] | None = None):
+    def __init__(self, problem: Problem, w: Weights, earlier: Mapping[str, Any] | None = None):
         self.problem = problem
         self.steps = 0 if earlier is None else earlier["steps"]  # rounds, including those of the earlier run
         self.rows_read = 0
@@ -155,7 +156,7 @@ class RoundSolver(ABC):
             self._found = Evaluation(self.at.value, gradient, gap, alpha, shift, rounding)
         return self._found
 
-    def _gap_rounding(self, at: Point, alpha: Any) -> float:
+    def _gap_rounding(self, at: Point, alpha: PerRow) -> float:
         """Return a bound on the rounding error of the gap for the dual point ``alpha``."""
         return self.problem.objective.gap_rounding(at, alpha)
 
@@ -163,7 +164,7 @@ class RoundSolver(ABC):
         self,
         at: Point,
         gap: float,
-        slopes: Any,
+        slopes: PerRow,
         gradient: np.ndarray | None = None,
         multipliers: np.ndarray | None = None,
     ) -> None:
@@ -175,7 +176,7 @@ class RoundSolver(ABC):
             gap += self._gap_rounding(at, slopes)
             self.bound.offer_gap(at.value, gap, slopes.reshape(self.problem.samples.shape), multipliers, gradient)
 
-    def _evaluate_predictions(self, z: Any, linear: float = 0.0, segment: Any = None) -> Any:
+    def _evaluate_predictions(self, z: PerRow, linear: float = 0.0, segment: Any = None) -> Any:
         """Return the point with predictions ``z``, which may lie on a line segment. It counts as a pass.
 
         ``linear`` is the linear term there.

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from frankwolfe.arguments.types import PerRow, Weights
 from frankwolfe.losses.base import many
 from frankwolfe.objective.intercept import balanced_slopes
 from frankwolfe.objective.point import Point
@@ -58,7 +59,7 @@ class SmoothedSolver(RoundSolver):
 
     remembered = (*RoundSolver.remembered, "beta", "smoothing", "fresh")
 
-    def __init__(self, problem: Problem, w: Any, earlier: Mapping[str, Any] | None = None):
+    def __init__(self, problem: Problem, w: Weights, earlier: Mapping[str, Any] | None = None):
         from frankwolfe.solvers.corrective import solver_for  # a late import: it chooses this class, too
 
         super().__init__(problem, w, earlier)
@@ -128,7 +129,7 @@ class SmoothedSolver(RoundSolver):
         self.rows_read, self.proving = inner.rows_read, inner.proving
         return gradient, gap + self.smoothing
 
-    def _gap_rounding(self, at: Point, alpha: Any) -> float:
+    def _gap_rounding(self, at: Point, alpha: PerRow) -> float:
         """Return a bound on the rounding error of the gap for the dual point ``alpha``."""
         return self.inner._gap_rounding(at if self.inner.at is None else self.inner.at, alpha)
 
@@ -178,7 +179,7 @@ class SmoothedSolver(RoundSolver):
         if not (self.stuck or self.exhausted):
             self._start_inner(self.beta * min(0.5, max(NARROWER, wanted)), self.inner.point())
 
-    def _start_inner(self, beta: float, w: Any) -> None:
+    def _start_inner(self, beta: float, w: Weights) -> None:
         """Continue from the weights ``w`` with another width."""
         before, self.beta, self._found = self.inner, beta, None
         known = {"steps": before.steps} | attributes(before, before.remembered)
