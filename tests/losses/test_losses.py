@@ -16,6 +16,7 @@ from sklearn.metrics import mean_tweedie_deviance
 import frankwolfe as fw
 from frankwolfe import losses
 from frankwolfe.losses.kinked import SmoothedLoss
+from frankwolfe.losses.log_link import BoundedLoss
 from frankwolfe.losses.mixture import Mixture
 from tests import cases
 from tests.reference import losses as formulas
@@ -275,7 +276,7 @@ def test_every_loss_is_named_exported_and_tested():
         for file in pkgutil.iter_modules(losses.__path__, losses.__name__ + ".")
         for _, kind in inspect.getmembers(import_module(file.name), inspect.isclass)
         if kind.__module__ == file.name and hasattr(kind, "derivative") and issubclass(kind, tuple)
-    } - {Mixture, SmoothedLoss}  # of one estimator, and of one solver, with which they are tested
+    } - {Mixture, SmoothedLoss, BoundedLoss}  # of one estimator, solver or problem, with which they are tested
     single = {kind for kind in defined if not kind().is_vector}
     assert defined == set(losses.LOSSES.values())
     assert defined - single == {type(loss) for loss in cases.VECTOR_LOSSES}
