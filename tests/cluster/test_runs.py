@@ -79,7 +79,7 @@ def test_ctrl_c_returns_the_best_point(client, ctrl_c):
     assert fw.minimize(posed(), tol=1e-8).success  # whatever the call in hand has left
 
 
-@pytest.mark.parametrize(("way", "limit"), [("told", 2**28), ("gathered", -1)])
+@pytest.mark.parametrize(("way", "limit"), [("broadcast", 2**28), ("gathered", -1)])
 def test_ctrl_c_in_a_call(client, monkeypatch, way, limit):
     problem = posed()
     connection, calls = problem.objective.shards.cluster.connection, []

@@ -88,7 +88,9 @@ def test_files_that_were_cut_off_are_refused(whole, tmp_path):
 
 def test_blocks_of_zeros_are_refused(whole, tmp_path):
     for start in range(0, len(whole), 256):
-        refused(whole[:start] + bytes(len(whole[start : start + 256])) + whole[start + 256 :], tmp_path)
+        zeros = bytes(len(whole[start : start + 256]))
+        if whole[start:].strip(b"\0"):  # an archive ends with zeros, which may be a block of their own
+            refused(whole[:start] + zeros + whole[start + 256 :], tmp_path)
 
 
 def arrays_of(whole):
