@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import frankwolfe as fw
 from frankwolfe.certificates.verifier import LOSSES, SETS, examine
@@ -276,3 +277,11 @@ def test_the_verifier_needs_numpy_alone():
         "assert not {'scipy', 'numba', 'sklearn'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_sparse_rows_of_zeros_have_certificates():
+    X, y = sparse.csr_array((5, 2)), np.array([1.0, 3.0, 2.0, 5.0, 4.0])
+    problem, dense = (fw.Problem(Z, y, "squared", fw.L1Ball(1.0), intercept=True) for Z in (X, X.toarray()))
+    found = fw.certificate(problem, fw.minimize(problem, tol=1e-9))
+    assert fw.verify(found, X, y).proven
+    assert found.facts["data"] == fw.certificate(dense, fw.minimize(dense, tol=1e-9)).facts["data"]

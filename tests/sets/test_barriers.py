@@ -163,3 +163,17 @@ def test_tiny_weights_are_dropped_and_the_point_stays_in_the_set(name):
 def _rank(name, w):
     """Return the number of weights, or of singular values of a matrix, that are not zero."""
     return np.linalg.matrix_rank(w.reshape(3, 3)) if name in ("Spectrahedron", "TraceBall") else np.count_nonzero(w)
+
+
+@pytest.mark.parametrize("unit", [2.0**-26, 2.0**40])
+@pytest.mark.parametrize("exhausted", [False, True])
+def test_barriers_of_budgets_have_no_units(unit, exhausted):
+    def made(scale):
+        if exhausted:
+            return fw.CappedSimplex(0.7 * scale, 1.3 * scale).barrier(4)
+        return fw.Budget([-0.3 * scale, 0.0, -np.inf], [np.inf, 0.9 * scale, np.inf], 1.3 * scale).barrier(3)
+
+    plain, other = made(1.0), made(unit)
+    assert np.array_equal(plain.start(), other.start())
+    assert plain.value(plain.start()) == other.value(other.start())
+    assert np.array_equal(unit * plain.weights(plain.start()), other.weights(other.start()))

@@ -412,7 +412,8 @@ def fingerprints(X: Any, y: np.ndarray, offset: Any) -> dict[str, str]:
         row, column = np.nonzero(block)
         for part in (row, column):
             rows.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
-        rows.update(np.ascontiguousarray(block[row, column], dtype="<f8").tobytes())
+        if len(row):  # SciPy answers an empty choice with a matrix
+            rows.update(np.ascontiguousarray(block[row, column], dtype="<f8").tobytes())
     found = {"X": rows.hexdigest()}
     for name, vector in (("y", y), ("offset", np.zeros(len(y)) if offset is None else offset)):
         found[name] = hashlib.sha256(np.ascontiguousarray(vector, dtype="<f8").tobytes()).hexdigest()

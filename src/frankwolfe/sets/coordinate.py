@@ -491,7 +491,11 @@ class BudgetMethods(Defaults):
         near, lower, upper, rest = room_of(self, size)
         if not (upper > lower).any() or (self.exhausted and upper.sum() <= self.radius * (1.0 + EXHAUSTED)):
             return None
-        return BudgetBarrier(near - lower, upper - near, rest, self.exhausted).translated(near)
+        unit = float(
+            np.ldexp(1.0, int(np.frexp(rest)[1]))
+        )  # logarithms of rooms have no units; a power of two is exact
+        rooms = (near - lower) / unit, (upper - near) / unit
+        return BudgetBarrier(*rooms, rest / unit, self.exhausted).scaled(unit).translated(near)
 
     def diameter(self, d):
         """Return the Euclidean diameter in ``d`` dimensions, or an upper bound."""

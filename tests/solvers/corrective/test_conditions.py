@@ -416,3 +416,21 @@ def test_weights_at_a_bound_away_from_zero_stay_within_it_to_the_last_bit(seed):
         found = fw.minimize(fw.Problem(X, np.sign(rng.normal(size=30)), "logistic", constraint, side=side), tol=1e-8)
     assert found.success
     assert (found.x <= upper).all()
+
+
+@pytest.mark.parametrize("seed", [28, 97, 189, 220])
+def test_multipliers_are_found_where_equations_fix_the_weights(seed):
+    rng, d = np.random.default_rng(seed), 10
+    w = 0.3 * rng.normal(size=d)
+    lower = np.where(rng.random(d) < 0.3, w, np.where(rng.random(d) < 0.4, -np.inf, np.minimum(w, 0.0) - 0.3))
+    upper = np.where(rng.random(d) < 0.15, w, np.where(rng.random(d) < 0.5, np.inf, np.maximum(w, 0.0) + 0.3))
+    A = rng.normal(size=(49, d)) * (rng.random((49, d)) < 0.4)
+    low = A @ w - rng.random(49) * (rng.random(49) < 0.5)
+    high = A @ w + rng.random(49) * (rng.random(49) < 0.5)
+    low[:13] = high[:13] = A[:13] @ w
+    constraint = fw.Budget(lower, np.maximum(lower, upper), 1.1 * np.abs(w).sum() + 0.01)
+    X, y = rng.normal(size=(18, d)), np.where(rng.random(18) < 0.5, -1.0, 1.0)
+    problem = fw.Problem(X, y, "logistic", constraint, intercept=True, side=fw.LinearBounds(A, low, high))
+    found = fw.minimize(problem, tol=1e-7)
+    assert found.success
+    assert np.allclose(found.x, w, atol=1e-9)

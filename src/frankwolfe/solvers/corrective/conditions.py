@@ -18,9 +18,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from scipy.sparse import issparse
 
 from frankwolfe.arguments.types import PerRow
 from frankwolfe.linalg.matrices import products_without_rounding
+from frankwolfe.objective.tasks import EPSILON
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.problem.linear_bounds import LinearBounds
 from frankwolfe.sets.base import Hull, Knapsack, Structure, tracker_of
@@ -34,6 +36,9 @@ from frankwolfe.solvers.corrective.quadratic_program import Face, Program, minim
 from frankwolfe.solvers.corrective.rounds import VALUE_ROUNDING, RoundSolver, is_new_kind
 from frankwolfe.solvers.dual_bound import LowerBound
 from frankwolfe.solvers.state import copied, flat
+
+MOST_MULTIPLIERS = 400
+"""Largest number of multipliers that are fitted by least squares, which takes a dense matrix."""
 
 
 class Domain(NamedTuple):
@@ -459,7 +464,10 @@ class ConditionedSolver(Conditioned, CorrectiveSolver):
     def _round(self, found: Evaluation) -> None:
         """Extend the active set, then make Newton steps on its weights until its gap is a fraction of the exact gap."""
         self._look_back(found)
-        if self.stuck or self.exhausted:
+        if self.stuck:  # rounds make no progress any more, but the multipliers may be to blame
+            self._found = self._priced_by_least_squares(found)
+            self.stuck = not self._found.gap < found.gap
+        if self.stuck or self.exhausted or self._found is not found:
             return
         if isinstance(self.atoms, ModelVertices):
             self._model_round(found, self.atoms)
@@ -484,7 +492,9 @@ class ConditionedSolver(Conditioned, CorrectiveSolver):
             repriced = not np.array_equal(
                 priced_by, self.multipliers
             )  # at a vertex new prices may let other atoms join
-            self.stuck = not (added or repriced or self._found.gap < found.gap or self._ends_early())
+            if not (added or repriced or self._found.gap < found.gap):
+                self._found = self._priced_by_least_squares(found)
+                self.stuck = not (self._found.gap < found.gap or self._ends_early())
 
     def _model_round(self, found: Evaluation, atoms: ModelVertices) -> None:
         """Minimise a quadratic model over the whole set under all conditions, and line search toward its minimiser."""
@@ -508,6 +518,8 @@ class ConditionedSolver(Conditioned, CorrectiveSolver):
         self.face, self._found = self._face_at(self.face), None
         if not moved:
             self._found = self._priced_again(found)
+            if not self._found.gap < found.gap:
+                self._found = self._priced_by_least_squares(found)
             self.stuck = not (self._found.gap < found.gap or self._ends_early())
 
     def _over_the_whole_set(self, found: Evaluation, atoms: ModelVertices, H: np.ndarray) -> np.ndarray:
@@ -544,6 +556,43 @@ class ConditionedSolver(Conditioned, CorrectiveSolver):
         rounding = self._gap_rounding(self.at, self.at.alpha)
         self.bound.offer_gap(self.at.value, gap + rounding, found.alpha, self.proving, found.gradient)
         return found._replace(gap=gap)
+
+    def _priced_by_least_squares(self, found: Evaluation) -> Evaluation:
+        """Return the evaluation with the gap of the multipliers that come closest to stationarity at the iterate.
+
+        Where conditions almost fix the iterate, the last model has few free weights and its multipliers price the
+        others wrongly. The least squares problem has all weights: ``r + A' lambda + nu sign(w) = mu`` for the
+        conditions that are tight, with multipliers ``nu`` of a budget and ``mu`` of bounds that have the right signs.
+        """
+        from scipy.optimize import lsq_linear  # slow to import
+
+        side, w, structure = self.side, self.point(), self.problem.constraint.structure()
+        products, room, shift = side.A @ w, rounding_of(side, w), structure.shift
+        low, high = products - side.lower <= room, side.upper - products <= room
+        tight = np.flatnonzero(low | high)
+        hull, within = structure.hull, structure.bounds or structure.knapsack
+        lower, upper = (-np.inf, np.inf) if within is None else (within[0], within[1])
+        v = w if shift is None else w - shift
+        if hull is not None and not hull.signed:
+            lower = 0.0
+        down, up = np.flatnonzero(v <= lower), np.flatnonzero(v >= upper)
+        if len(tight) + len(down) + len(up) > MOST_MULTIPLIERS:
+            return found
+        budget = hull or structure.knapsack
+        used = budget is not None and float(np.abs(v).sum()) >= budget.radius * (1.0 - 1e-12)
+        rows, one = side.A[tight], np.eye(len(w))
+        rows = rows.toarray() if issparse(rows) else rows
+        matrix = np.hstack([rows.T, -one[:, down], one[:, up], np.sign(v)[:, None] * float(used)])
+        others = np.zeros(matrix.shape[1] - len(tight))
+        least = np.concatenate([np.where(low[tight], -np.inf, 0.0), others])
+        most = np.concatenate([np.where(high[tight], np.inf, 0.0), others + np.inf])
+        if (hull is not None and not hull.filled) or (structure.knapsack is not None and structure.knapsack.exhausted):
+            least[-1] = -np.inf  # the sum of the weights is an equation
+        scale = float(np.abs(found.gradient).max()) or 1.0
+        solved = lsq_linear(matrix, -found.gradient / scale, (least, most), method="bvls", tol=EPSILON)
+        self.multipliers = np.zeros(side.m)
+        self.multipliers[tight] = scale * solved.x[: len(tight)]
+        return self._priced_again(found)
 
     def _active_gap(self, slope: np.ndarray, u: np.ndarray) -> float:
         """Return the gap over the active atoms."""
