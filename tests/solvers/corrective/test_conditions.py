@@ -9,6 +9,7 @@ from scipy import sparse
 import frankwolfe as fw
 from frankwolfe.solvers import corrective
 from frankwolfe.solvers.corrective.conditions import ModelVertices
+from frankwolfe.solvers.corrective.feasible_point import rounding_of
 from frankwolfe.solvers.corrective.quadratic_program import Program, minimise
 from tests import cases
 from tests.fuzz import conditions as random_conditions
@@ -434,3 +435,10 @@ def test_multipliers_are_found_where_equations_fix_the_weights(seed):
     found = fw.minimize(problem, tol=1e-7)
     assert found.success
     assert np.allclose(found.x, w, atol=1e-9)
+
+
+def test_quadratic_programs_that_are_not_solved_still_keep_their_rows():
+    case = random_conditions.make(84, 2987).problem
+    found = fw.minimize(case, tol=3e-7, max_passes=500)
+    assert (np.abs(case.side.excess(found.x)) <= rounding_of(case.side, found.x)).all()
+    assert found.success

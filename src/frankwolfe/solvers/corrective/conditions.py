@@ -18,11 +18,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy import sparse
 
 from frankwolfe.arguments.types import PerRow
 from frankwolfe.linalg.matrices import products_without_rounding
-from frankwolfe.objective.tasks import EPSILON
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.problem.linear_bounds import LinearBounds
 from frankwolfe.sets.base import Hull, Knapsack, Structure, tracker_of
@@ -36,9 +35,6 @@ from frankwolfe.solvers.corrective.quadratic_program import Face, Program, minim
 from frankwolfe.solvers.corrective.rounds import VALUE_ROUNDING, RoundSolver, is_new_kind
 from frankwolfe.solvers.dual_bound import LowerBound
 from frankwolfe.solvers.state import copied, flat
-
-MOST_MULTIPLIERS = 400
-"""Largest number of multipliers that are fitted by least squares, which takes a dense matrix."""
 
 
 class Domain(NamedTuple):
@@ -465,7 +461,7 @@ class ConditionedSolver(Conditioned, CorrectiveSolver):
         """Extend the active set, then make Newton steps on its weights until its gap is a fraction of the exact gap."""
         self._look_back(found)
         if self.stuck:  # rounds make no progress any more, but the multipliers may be to blame
-            self._found = self._priced_by_least_squares(found)
+            self._found = self._priced_by_linear_program(found)
             self.stuck = not self._found.gap < found.gap
         if self.stuck or self.exhausted or self._found is not found:
             return
@@ -493,7 +489,7 @@ class ConditionedSolver(Conditioned, CorrectiveSolver):
                 priced_by, self.multipliers
             )  # at a vertex new prices may let other atoms join
             if not (added or repriced or self._found.gap < found.gap):
-                self._found = self._priced_by_least_squares(found)
+                self._found = self._priced_by_linear_program(found)
                 self.stuck = not (self._found.gap < found.gap or self._ends_early())
 
     def _model_round(self, found: Evaluation, atoms: ModelVertices) -> None:
@@ -519,7 +515,7 @@ class ConditionedSolver(Conditioned, CorrectiveSolver):
         if not moved:
             self._found = self._priced_again(found)
             if not self._found.gap < found.gap:
-                self._found = self._priced_by_least_squares(found)
+                self._found = self._priced_by_linear_program(found)
             self.stuck = not (self._found.gap < found.gap or self._ends_early())
 
     def _over_the_whole_set(self, found: Evaluation, atoms: ModelVertices, H: np.ndarray) -> np.ndarray:
@@ -557,41 +553,16 @@ class ConditionedSolver(Conditioned, CorrectiveSolver):
         self.bound.offer_gap(self.at.value, gap + rounding, found.alpha, self.proving, found.gradient)
         return found._replace(gap=gap)
 
-    def _priced_by_least_squares(self, found: Evaluation) -> Evaluation:
-        """Return the evaluation with the gap of the multipliers that come closest to stationarity at the iterate.
+    def _priced_by_linear_program(self, found: Evaluation) -> Evaluation:
+        """Return the evaluation with the smallest gap that any multipliers prove by its gradient.
 
-        Where conditions almost fix the iterate, the last model has few free weights and its multipliers price the
-        others wrongly. The least squares problem has all weights: ``r + A' lambda + nu sign(w) = mu`` for the
-        conditions that are tight, with multipliers ``nu`` of a budget and ``mu`` of bounds that have the right signs.
+        They solve the dual of ``min <r, s>`` over the set under all conditions. Where conditions leave the iterate
+        hardly any room, the last model has few free weights, and its multipliers price the others wrongly.
         """
-        from scipy.optimize import lsq_linear  # slow to import
-
-        side, w, structure = self.side, self.point(), self.problem.constraint.structure()
-        products, room, shift = side.A @ w, rounding_of(side, w), structure.shift
-        low, high = products - side.lower <= room, side.upper - products <= room
-        tight = np.flatnonzero(low | high)
-        hull, within = structure.hull, structure.bounds or structure.knapsack
-        lower, upper = (-np.inf, np.inf) if within is None else (within[0], within[1])
-        v = w if shift is None else w - shift
-        if hull is not None and not hull.signed:
-            lower = 0.0
-        down, up = np.flatnonzero(v <= lower), np.flatnonzero(v >= upper)
-        if len(tight) + len(down) + len(up) > MOST_MULTIPLIERS:
+        multipliers = best_multipliers(self.problem, self.side, found.gradient)
+        if multipliers is None:
             return found
-        budget = hull or structure.knapsack
-        used = budget is not None and float(np.abs(v).sum()) >= budget.radius * (1.0 - 1e-12)
-        rows, one = side.A[tight], np.eye(len(w))
-        rows = rows.toarray() if issparse(rows) else rows
-        matrix = np.hstack([rows.T, -one[:, down], one[:, up], np.sign(v)[:, None] * float(used)])
-        others = np.zeros(matrix.shape[1] - len(tight))
-        least = np.concatenate([np.where(low[tight], -np.inf, 0.0), others])
-        most = np.concatenate([np.where(high[tight], np.inf, 0.0), others + np.inf])
-        if (hull is not None and not hull.filled) or (structure.knapsack is not None and structure.knapsack.exhausted):
-            least[-1] = -np.inf  # the sum of the weights is an equation
-        scale = float(np.abs(found.gradient).max()) or 1.0
-        solved = lsq_linear(matrix, -found.gradient / scale, (least, most), method="bvls", tol=EPSILON)
-        self.multipliers = np.zeros(side.m)
-        self.multipliers[tight] = scale * solved.x[: len(tight)]
+        self.multipliers = multipliers
         return self._priced_again(found)
 
     def _active_gap(self, slope: np.ndarray, u: np.ndarray) -> float:
@@ -679,3 +650,54 @@ class ConditionedSolver(Conditioned, CorrectiveSolver):
             return False
         self.atoms.u, self.at, self.tiny_steps = u, there, self.tiny_steps + 1
         return True
+
+
+def best_multipliers(problem: Problem, side: LinearBounds, gradient: np.ndarray) -> np.ndarray | None:
+    """Return the multipliers of the conditions in ``min <gradient, s>`` over the set under all of them.
+
+    It is a linear program in the positive and negative parts of the weights. Return None for sets that are not known to
+    be bounds and budgets, and if the program is not solved.
+    """
+    from scipy.optimize import linprog  # slow to import
+
+    structure, d = problem.constraint.structure(), problem.size
+    hull, knapsack = structure.hull, structure.knapsack
+    low: Any
+    high: Any
+    if hull is not None:
+        low, high, radius, exact = -np.inf if hull.signed else 0.0, np.inf, hull.radius, not hull.filled
+    elif knapsack is not None:
+        low, high, radius, exact = knapsack.lower, knapsack.upper, knapsack.radius, knapsack.exhausted
+    elif structure.bounds is not None:
+        (low, high), radius, exact = structure.bounds, np.inf, False
+    else:
+        return None
+    low, high = (np.broadcast_to(end, d) for end in (low, high))
+    A = sparse.csr_array(side.A)
+    fixed = 0.0 if structure.shift is None else A @ structure.shift
+    lower, upper, equal = side.lower - fixed, side.upper - fixed, side.lower == side.upper
+    up, down = np.isfinite(upper) & ~equal, np.isfinite(lower) & ~equal
+    both, total = sparse.hstack([A, -A], format="csr"), sparse.csr_array(np.ones((int(np.isfinite(radius)), 2 * d)))
+    budget = np.full(total.shape[0], radius)
+    most, same = [both[up], -both[down]], [both[equal]]
+    ends, goals = [upper[up], -lower[down]], [lower[equal]]
+    (same if exact else most).append(total)
+    (goals if exact else ends).append(budget)
+    limits = np.column_stack(
+        [
+            np.concatenate([np.maximum(low, 0.0), np.maximum(-high, 0.0)]),
+            np.concatenate([np.maximum(high, 0.0), np.maximum(-low, 0.0)]),
+        ]
+    )
+    scale = float(np.abs(gradient).max()) or 1.0
+    cost = np.concatenate([gradient, -gradient]) / scale
+    options = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    matrices = sparse.vstack(most, format="csr"), np.concatenate(ends), sparse.vstack(same), np.concatenate(goals)
+    found = linprog(cost, *matrices, limits, method="highs-ds", options=options)
+    if found.x is None:
+        return None
+    multipliers, prices = np.zeros(side.m), np.maximum(-found.ineqlin.marginals, 0.0)
+    multipliers[up] += prices[: up.sum()]
+    multipliers[down] -= prices[up.sum() : up.sum() + down.sum()]
+    multipliers[equal] = -found.eqlin.marginals[: equal.sum()]
+    return scale * multipliers

@@ -138,6 +138,9 @@ def minimise(
                 return again
     if found is None:
         found = inside._replace(x=_snapped(scaled, inside.x, inside.face))
+        products = scaled.rows @ found.x
+        if not np.maximum(scaled.least - products, products - scaled.most).max(initial=0.0) <= 1e-11:
+            found = _linear(scaled) or found
     return found._replace(x=unit * found.x, multipliers=found.multipliers * (value / size))
 
 
@@ -411,6 +414,28 @@ def _read_off(program: Program, rows: _Rows, at: _Iterate) -> Minimiser:
     tight = np.zeros(m, np.intp)
     tight[rows.owner[active]] = rows.sign[active]
     return Minimiser(at.x, multipliers, Face((p >= z) & (q >= w), np.where(q < w, 1, -1), tight), False)
+
+
+def _linear(program: Program) -> Minimiser | None:
+    """Return the minimiser of the linear part of the objective, which at least satisfies all rows. None if none does.
+
+    It serves where the interior-point method fails, as it may with dependent equations and hardly any room.
+    """
+    from scipy.optimize import linprog  # slow to import
+
+    rows = _Rows.of(program)
+    G, h, loose = rows.G, rows.h, rows.loose
+    limits, options = np.column_stack([program.lower, program.upper]), {"primal_feasibility_tolerance": 1e-10}
+    parts = G[loose], h[loose], G[~loose], h[~loose]
+    found = linprog(program.slope, *parts, limits, method="highs-ds", options=options)
+    if found.status != 0:
+        return None
+    x, y = found.x, np.zeros(len(h))
+    y[loose], y[~loose] = -found.ineqlin.marginals, -found.eqlin.marginals
+    t = np.where(loose & (y > 0.0), 0.0, np.maximum(h - G @ x, 1e-300))
+    at = _Iterate(x, np.where(x <= program.lower, 1.0, 0.0), np.where(x >= program.upper, 1.0, 0.0), t, y)
+    answer = _read_off(program, rows, at)
+    return answer._replace(x=_snapped(program, answer.x, answer.face))
 
 
 def _snapped(program: Program, x: np.ndarray, face: Face) -> np.ndarray:
