@@ -39,6 +39,9 @@ from frankwolfe.sets.base import vertex_of
 if TYPE_CHECKING:
     import pandas as pd
 
+SMALL = 2**18
+"""Entries of data below which one thread is faster than two."""
+
 ACCURACY = 8e-4
 """An end is good enough if its two bounds differ by this part of their distance from the estimate."""
 
@@ -166,6 +169,12 @@ class Ranges:
         return "\n".join([f"Ranges over all models with an objective of at most {self.limit:.6g}{scope}:", *lines])
 
 
+def _threads_for(problem: Problem) -> int:
+    """Return the default number of threads. Runs on small data are mostly Python code, which threads only slow down."""
+    rows = problem.samples.rows
+    return 1 if rows.stored() < SMALL else os.cpu_count() or 1
+
+
 def ranges(
     problem: Problem,
     result: Result,
@@ -203,7 +212,7 @@ def ranges(
     names : sequence of str, optional
         Names of the functionals.
     n_threads : int, optional
-        Threads, each with a functional of its own; by default one for each core.
+        Threads, each with a functional of its own; by default one for each core, and a single one for small data.
     progress : bool
         Whether to show a progress bar (needs tqdm).
 
@@ -244,7 +253,7 @@ def ranges(
     search = _Search(problem, result, result.fun + extra)
     with (
         Progress(as_flag("progress", progress), "ranges", float(len(rows)), "ranges") as bar,
-        ThreadPoolExecutor(as_threads(n_threads) or os.cpu_count() or 1) as pool,
+        ThreadPoolExecutor(as_threads(n_threads) or _threads_for(problem)) as pool,
     ):
         # a run sees the modes of this thread, such as `python_mode`
         runs = [pool.submit(copy_context().run, search.both, Functional(c, share)) for c in rows]
