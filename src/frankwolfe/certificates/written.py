@@ -156,7 +156,7 @@ def _dual(problem: Problem, result: Result) -> np.ndarray:
 
 
 def _proof(problem: Problem, dual: np.ndarray, multipliers: np.ndarray | None) -> dict[str, np.ndarray]:
-    """Return a dual point with the numbers that make it prove as much as it can: see the verifier."""
+    """Return a dual point as entries of a certificate, with the price and the split that give the best bound."""
     found: dict[str, Any] = {"dual": dual}
     constraint: ConstraintSet = problem.constraint
     if type(constraint) in (Budget, CappedSimplex):

@@ -461,7 +461,8 @@ def _pair(pair: Any, rule: str) -> tuple[Any, Any]:
     """Return a pair of bounds, or raise TypeError."""
     if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
         raise TypeError(
-            f"{rule}: bounds must be a pair (lower, upper), None for no bound, as in (0, None); got {pair!r}"
+            f"{rule}: bounds must be a pair (lower, upper), None for no bound, as in (0, None), or a dict of pairs by "
+            f"column, as in {{0: (0, None)}}; got {pair!r}"
         )
     return pair[0], pair[1]
 

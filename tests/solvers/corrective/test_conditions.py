@@ -2,18 +2,20 @@
 
 import time
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from scipy import sparse
 
 import frankwolfe as fw
 from frankwolfe.solvers import corrective
-from frankwolfe.solvers.corrective.conditions import ModelVertices
+from frankwolfe.solvers.corrective.conditions import ModelVertices, best_multipliers
 from frankwolfe.solvers.corrective.feasible_point import rounding_of
 from frankwolfe.solvers.corrective.quadratic_program import Program, minimise
 from tests import cases
 from tests.fuzz import conditions as random_conditions
 from tests.fuzz.conditions import optimum
+from tests.programs import described
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
@@ -442,3 +444,30 @@ def test_quadratic_programs_that_are_not_solved_still_keep_their_rows():
     found = fw.minimize(case, tol=3e-7, max_passes=500)
     assert (np.abs(case.side.excess(found.x)) <= rounding_of(case.side, found.x)).all()
     assert found.success
+
+
+@pytest.mark.parametrize(
+    "constraint",
+    [
+        fw.L1Ball(1.5),
+        fw.Simplex(1.5),
+        fw.sets.NonNegativeL1Ball(1.5),
+        fw.Box(-0.5, 0.7),
+        fw.Budget(-0.4, 0.9, 1.5),
+        fw.CappedSimplex(0.6, 1.5),
+        fw.sets.Translated(fw.L1Ball(1.5), np.full(6, 0.1)),
+    ],
+    ids=lambda constraint: type(constraint).__name__,
+)
+def test_best_multipliers_close_the_gap_of_the_linear_program(constraint):
+    rng = np.random.default_rng(3)
+    w0, A, r = constraint.vertex(np.ones(6)), rng.normal(size=(3, 6)), rng.normal(size=6)
+    w0 = 0.5 * (w0 + constraint.vertex(-np.arange(6.0)))
+    side = fw.LinearBounds(A, [-np.inf, A[1] @ w0, A[2] @ w0 - 0.1], [A[0] @ w0 + 0.1, A[1] @ w0, np.inf])
+    problem = fw.Problem(np.eye(6), np.ones(6), "squared", constraint, side=side)
+    multipliers = best_multipliers(problem, problem.side, r)
+    bound = -problem.constraint.support(-(r + A.T @ multipliers)) - problem.side.support(multipliers)
+    w = cp.Variable(6)
+    rows = [A[0] @ w <= A[0] @ w0 + 0.1, A[1] @ w == A[1] @ w0, A[2] @ w >= A[2] @ w0 - 0.1]
+    best = cp.Problem(cp.Minimize(r @ w), described(problem.constraint, w) + rows).solve(solver=cp.CLARABEL)
+    assert bound == pytest.approx(best, abs=1e-7)

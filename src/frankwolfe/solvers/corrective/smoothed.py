@@ -155,7 +155,7 @@ class SmoothedSolver(RoundSolver):
     def _descend(self, found: Evaluation) -> bool:
         """Move to the weights that dual coordinate descent finds if they are better. Return whether they are.
 
-        What it proves is known until the next round, which begins with a width that costs about as much as is missing.
+        The gap it proves sets the first smoothing width: smoothing then changes the objective by about that gap.
         """
         solver = DualDescent(self.problem)
         damping = float(np.linalg.norm(found.gradient)) / solver.radius
